@@ -14,7 +14,7 @@ OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
 SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
 SAMPLE += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
-BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
+BESIDE := tests/model tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
 BESIDE += tests/docs/test_docs.py tests/benchmarks
 # Tests start about a hundred JVMs with Spark: this Java reads the classes from an archive.
 TEST_JAVA := $(VENV)/java-of-tests/bin/java

@@ -1,4 +1,4 @@
-"""Groupings of Parquet files on the local runner: on columns, on elements, by a dict loop and by polars.
+"""Groupings and joins of Parquet files on the local runner: on columns, on elements, and by other means.
 
 pip install polars                                # for its column; without it there is none
 python benchmarks/columns.py                      # 1,000,000 rows
@@ -34,8 +34,10 @@ from headrace.sdk.sources.sink import SinkBatch
 WINDOW: Final = 60
 """Length of the windows in seconds."""
 
-Totals: TypeAlias = dict[tuple[Any, ...], int]
+Totals: TypeAlias = dict[tuple[Any, ...], Any]
 """The total of each key and window."""
+
+Way: TypeAlias = Callable[[str], Totals]
 
 
 @attrs.frozen
@@ -66,12 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--others", type=int, default=0, help="number of columns that no step uses")
     flags = parser.parse_args(argv)
-    ways = WAYS if find_spec("polars") else {n: w for n, w in WAYS.items() if n != POLARS}
     with tempfile.TemporaryDirectory() as directory:
         for shape in SHAPES:
             path = str(Path(directory) / f"{shape.keys}.parquet")
             _write(path, flags.rows, shape, flags.others)
-            print(f"{shape.title}, {flags.rows:,} rows\n{_table(path, ways, flags)}\n")
+            for job, ways in JOBS.items():
+                print(f"{job}: {shape.title}, {flags.rows:,} rows\n{_table(path, ways, flags)}\n")
     return 0
 
 
@@ -91,14 +93,24 @@ def _write(path: str, rows: int, shape: Shape, others: int) -> None:
     pq.write_table(pa.table(columns), path)
 
 
-def _table(path: str, ways: dict[str, Callable[[str], Totals]], flags: argparse.Namespace) -> str:
+def _table(path: str, ways: dict[str, Way], flags: argparse.Namespace) -> str:
     """Compare the totals of all ways, then time them."""
-    totals = {name: way(path) for name, way in ways.items()}
+    if not find_spec("polars"):
+        ways = {name: way for name, way in ways.items() if name != POLARS}
+    totals = {name: _by_start(way(path)) for name, way in ways.items()}
     for name, found in totals.items():
         assert found == totals[LOOP], f"{name} has other totals"
     timed = {name: partial(way, path) for name, way in ways.items()}
     seconds = seconds_of(timed, flags.repeat, CLOCKS["cpu"])
     return table_of(seconds, dict.fromkeys(ways, flags.rows), LOOP)
+
+
+def _by_start(totals: Totals) -> Totals:
+    """Return totals whose windows are their starts in seconds."""
+    return {
+        (shop, window if isinstance(window, int) else window.start.micros // 1_000_000): total
+        for (shop, window), total in totals.items()
+    }
 
 
 @attrs.define(eq=False)
@@ -111,7 +123,7 @@ class Totalling(hr.io.Sink):
         """Keep the panes of a batch."""
         bundle = batch.bundle
         for (shop, total), (window,) in zip(bundle.values, bundle.windows, strict=False):
-            self.totals[shop, window.start.micros // 1_000_000] = total
+            self.totals[shop, window] = total
 
 
 def by_columns(path: str) -> Totals:
@@ -172,13 +184,52 @@ def by_polars(path: str) -> Totals:
     return {(shop, start): total for shop, start, total in grouped.iter_rows()}
 
 
+def joined_by(path: str, prices: Any, quantities: Any) -> Totals:
+    """Join the prices of a shop and window with the quantities, and add each."""
+    found = Totalling()
+    with hr.Pipeline("local") as p:
+        sides = []
+        for number, pairs in enumerate((prices, quantities)):
+            sales = p | f"Read {number}" >> hr.io.ReadFromParquet(
+                path, as_rows=True, timestamp="time"
+            )
+            windowed = sales | f"Windows {number}" >> hr.WindowInto(hr.window.FixedWindows(WINDOW))
+            sides.append(windowed | f"Pairs {number}" >> hr.Map(pairs))
+        _ = tuple(sides) | hr.CoGroupByKey() | hr.Map(_added) | hr.Write(found)
+    return found.totals
+
+
+def _added(group: Any) -> tuple[str, tuple[int, int]]:
+    key, (prices, quantities) = group
+    return key, (sum(prices), sum(quantities))
+
+
+def join_of_columns(path: str) -> Totals:
+    """Join fields."""
+    return joined_by(path, attrgetter("shop", "price"), attrgetter("shop", "quantity"))
+
+
+def join_of_elements(path: str) -> Totals:
+    """Join what functions return."""
+    return joined_by(path, lambda s: (s.shop, s.price), lambda s: (s.shop, s.quantity))
+
+
+def join_by_dict_loop(path: str) -> Totals:
+    """Read with pyarrow, and join in a dictionary of lists."""
+    sides: dict[tuple[Any, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side in (0, 1):
+        for moment, shop, *values in _rows(path):
+            sides[shop, moment // WINDOW * WINDOW][side].append(values[side])
+    return {key: (sum(prices), sum(quantities)) for key, (prices, quantities) in sides.items()}
+
+
 LOOP: Final = "dict loop"
 POLARS: Final = "polars"
-WAYS: Final[dict[str, Callable[[str], Totals]]] = {
-    LOOP: by_dict_loop,
-    "on elements": by_elements,
-    "on columns": by_columns,
-    POLARS: by_polars,
+ELEMENTS: Final = "on elements"
+COLUMNS: Final = "on columns"
+JOBS: Final[dict[str, dict[str, Way]]] = {
+    "sums": {LOOP: by_dict_loop, ELEMENTS: by_elements, COLUMNS: by_columns, POLARS: by_polars},
+    "join": {LOOP: join_by_dict_loop, ELEMENTS: join_of_elements, COLUMNS: join_of_columns},
 }
 
 

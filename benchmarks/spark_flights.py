@@ -1,7 +1,7 @@
 """The flights job of ``examples`` in streaming mode: elements a second on Spark and on the local runner.
 
-The rate is that of the batches after the first ones, so it does not contain the start. The fixed cost is the
-time of a batch with few records.
+The rate is that of the batches after the first ones, so it does not contain the start, nor the time in which
+the JVM compiles its code. The fixed cost is the time of a batch with few records.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import count as numbers, islice, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, Final
@@ -32,7 +32,10 @@ FEW_RECORDS: Final = 100
 """Records of a batch whose time is the fixed cost."""
 
 WARM_UP: Final = 4
-"""Batches that are not counted."""
+"""Least number of batches that are not counted."""
+
+STEADY: Final = 24
+"""Batches that are not counted at scale 1."""
 
 BATCHES: Final = 4
 """Batches per round that are counted."""
@@ -59,14 +62,15 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
         yield "flights: not measured; install headrace[demo]"
         return
     job = job_of_example()
-    batches, records = WARM_UP + BATCHES * repeat, max(FEW_RECORDS, int(RECORDS * scale))
+    warm_up, records = max(WARM_UP, int(STEADY * scale)), max(FEW_RECORDS, int(RECORDS * scale))
+    batches = warm_up + BATCHES * repeat
     many, few = (
         first_flights(job, directory / f"{size}.csv", size * batches)
         for size in (records, FEW_RECORDS)
     )
-    local = _seconds(job, "local", many, records)
-    on_spark = _seconds(job, SparkRunner(spark), many, records)
-    fixed = _seconds(job, SparkRunner(spark), few, FEW_RECORDS)
+    local = _seconds(job, "local", many, records)[warm_up:]
+    on_spark = _seconds(job, SparkRunner(spark), many, records)[warm_up:]
+    fixed = _seconds(job, SparkRunner(spark), few, FEW_RECORDS)[warm_up:]
     ratio = median(local) / median(on_spark)
     rows = [
         ["local runner", _in_ms(local), f"{records / median(local):,.0f}", "1.00"],
@@ -89,19 +93,21 @@ def job_of_example() -> Any:
 
 
 def first_flights(job: Any, path: Path, count: int) -> Path:
-    """Write the header and the first flights of the year to a file."""
+    """Write the header and the first flights to a file; each year has the flights of 2013."""
     with zipfile.Path(job.find_input(), "flights.csv").open(encoding="utf-8") as lines:
-        path.write_text("".join(islice(lines, count + 1)))
+        header, *flights = lines
+    dated = (flight.replace("2013", str(year), 1) for year in numbers(2013) for flight in flights)
+    path.write_text(header + "".join(islice(dated, count)))
     return path
 
 
 def _seconds(job: Any, runner: Any, path: Path, records: int) -> list[float]:
-    """Return the times of the batches after the first ones."""
+    """Return the times of the batches but the first."""
     clock = BatchClock()
     with hr.Pipeline(runner, argv=flags_of(records)) as p:
         sinks = job.sinks_for("retracting")._replace(hours=clock)
         job.build(p, path, "retracting", LATENESS, sinks)
-    return [after - before for before, after in pairwise(clock.instants[WARM_UP:])]
+    return [after - before for before, after in pairwise(clock.instants)]
 
 
 def flags_of(records: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 python benchmarks/spark_scale.py                  # takes minutes
 python benchmarks/spark_scale.py --executors 1 2 --scale 0.1
+python benchmarks/spark_scale.py --executors 1 8 --batches 10 50    # when the JVMs have compiled their code
 
 An executor is a JVM with one core, and a Python worker of its own: the master is Spark's ``local-cluster``.
 All share the cores of this machine, so the time says nothing, but CPU seconds and bytes do. Each figure is
@@ -47,7 +48,7 @@ FILES: Final = 8
 """Files of the windowed sum: as many as executors at most."""
 
 BATCHES: Final = 2, 6
-"""Batches of the short run and of the long one, whose difference counts."""
+"""Batches of the short run and of the long one, whose difference counts, unless others are given."""
 
 
 class Job(Protocol):
@@ -204,6 +205,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--executors", type=int, nargs="+", default=EXECUTORS)
     parser.add_argument("--scale", type=float, default=1.0, help="relative size of batches")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument(
+        "--batches",
+        type=int,
+        nargs=2,
+        default=BATCHES,
+        help="batches of the short run and the long",
+    )
     flags = parser.parse_args(argv)
     add_to_python_path()
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
@@ -214,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         jobs.append(Flights())
     costs: dict[int, list[list[Cost]]] = {}
     with tempfile.TemporaryDirectory() as name:
-        inputs = [_inputs(job, Path(name), flags.scale) for job in jobs]
+        inputs = [_inputs(job, Path(name), flags.scale, flags.batches) for job in jobs]
         for executors in flags.executors:
             with _cluster(executors, Path(name, f"log-{executors}")) as cluster:
                 costs[executors] = [cluster.costs(each, flags.repeat) for each in inputs]
@@ -224,9 +232,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _inputs(job: Job, directory: Path, scale: float) -> Inputs:
+def _inputs(job: Job, directory: Path, scale: float, batches: Sequence[int]) -> Inputs:
     """Write a small input and a large one."""
-    small, large = (int(job.batch * scale) * batches for batches in BATCHES)
+    small, large = (int(job.batch * scale) * number for number in batches)
     return Inputs(job, job.write(directory, small), job.write(directory, large), large - small)
 
 

@@ -40,8 +40,10 @@ class Implementation:
     chained: bool = False
 
 
-def _spark(name: str, compute: Any, *, chained: bool = False) -> Implementation:
-    start = partial(stream_by_spark.start, compute=compute, files_per_batch=FILES)
+def _spark(
+    name: str, compute: Any, *, chained: bool = False, mode: str = "append"
+) -> Implementation:
+    start = partial(stream_by_spark.start, compute=compute, mode=mode, files_per_batch=FILES)
     return Implementation(name, start, chained)
 
 
@@ -70,6 +72,7 @@ IN_COLUMNS: Final = ", on columns"
 SPARK_AGGREGATION: Final = _spark("Spark's own aggregation", stream_by_spark.sums)
 IMPLEMENTATIONS: Final = (
     SPARK_AGGREGATION,
+    _spark("Spark's own aggregation, in update mode", stream_by_spark.sums, mode="update"),
     _spark(KEY_STATE, stream_by_spark.sums_by_key_state),
     _headrace(""),
     _headrace(IN_COLUMNS, stream_by_headrace.by_spark_in_columns),

@@ -7,7 +7,7 @@ import sys
 import warnings
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
@@ -80,6 +80,15 @@ class HeadraceError(Exception):
 
 def _rebuild(cls: type[HeadraceError], problem: str, where: str, remedy: str) -> HeadraceError:
     return cls(problem, where=where, remedy=remedy)
+
+
+ON_ELEMENT: Final = "on the element "
+"""How a note with an element begins."""
+
+
+def note_element(error: Exception, element: object) -> None:
+    """Add an element as a note to an error of the user's code."""
+    error.add_note(f"{ON_ELEMENT}{shorten(element)}")
 
 
 class HeadraceWarning(UserWarning):

@@ -8,12 +8,16 @@ reads their results when a pane is fired. Contents are a commutative monoid unde
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from headrace.grouping.bundle import INSERT
+from headrace.windowing.column import mapped
 
 Content: TypeAlias = Any
+
+NoteRow: TypeAlias = Callable[[Exception, int], None]
+"""Gets an error with the number of its row."""
 
 
 class Reduction:
@@ -35,6 +39,18 @@ class Reduction:
     @abstractmethod
     def merge(self, one: Any, other: Any) -> Content:
         """Merge two contents; both may be changed and must not be used afterwards."""
+
+    def merge_columns(
+        self, one: Sequence[Any], other: Sequence[Any], note: NoteRow
+    ) -> list[Content]:
+        """Merge two columns of contents row by row, as :meth:`merge` does.
+
+        Args:
+            one: contents; at least one.
+            other: as many contents.
+            note: for errors.
+        """
+        return mapped(lambda both: self.merge(*both), list(zip(one, other, strict=True)), note)
 
     def compact(self, content: Any) -> Content:
         """Return the content in a smaller form, which is sent through a shuffle and merged there."""
@@ -82,6 +98,14 @@ class Reduction:
     def final(self, content: Any) -> Any:
         """Return the value of a window's only pane; the content has no retractions, and is not used again."""
         return self.result(content)
+
+    def results(self, contents: Sequence[Any], note: NoteRow) -> list[Any]:
+        """Return the values of panes, at least one, as :meth:`result` does."""
+        return mapped(self.result, contents, note)
+
+    def finals(self, contents: Sequence[Any], note: NoteRow) -> list[Any]:
+        """Return the values of windows' only panes, at least one, as :meth:`final` does."""
+        return mapped(self.final, contents, note)
 
     def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
         """Return the rows of a discarding pane as (value, diff) pairs, usually one."""

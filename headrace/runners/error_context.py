@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, TypeVar
 
-from headrace.errors import shorten
+from headrace.errors import ON_ELEMENT, note_element, shorten
 from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context, no_windows
 from headrace.windowing.window import BoundedWindow
 
@@ -14,7 +14,6 @@ T = TypeVar("T")
 
 _END: Final = object()
 
-_ELEMENT: Final = "on the element "
 _KEY: Final = "for the key "
 
 
@@ -80,15 +79,10 @@ def note_method(name: str) -> Iterator[None]:
         raise
 
 
-def note_element(error: Exception, element: object) -> None:
-    """Add an element as a note to an error."""
-    error.add_note(f"{_ELEMENT}{shorten(element)}")
-
-
 def note_key(error: Exception, key: object) -> None:
     """Add a key as a note to an error, unless it has the note of an element or key."""
     notes = getattr(error, "__notes__", ())
-    if not any(note.startswith((_ELEMENT, _KEY)) for note in notes):
+    if not any(note.startswith((ON_ELEMENT, _KEY)) for note in notes):
         error.add_note(f"{_KEY}{shorten(key)}")
 
 

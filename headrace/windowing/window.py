@@ -15,6 +15,7 @@ from headrace.windowing.time.timestamps import (
     MIN_MICROS,
     Timestamp,
     TimestampTypes,
+    from_micros,
     micros,
 )
 
@@ -55,12 +56,12 @@ class BoundedWindow(tuple[Any, ...]):
     @property
     def start(self) -> Timestamp:
         """The first instant of the window."""
-        return Timestamp(micros=self[0] if self else vars(self)[_START])
+        return from_micros(self[0] if self else vars(self)[_START])
 
     @property
     def end(self) -> Timestamp:
         """The first instant after the window."""
-        return Timestamp(micros=self[1] if self else vars(self)[_END])
+        return from_micros(self[1] if self else vars(self)[_END])
 
     @property
     def last(self) -> int:
@@ -70,7 +71,7 @@ class BoundedWindow(tuple[Any, ...]):
 
     def max_timestamp(self) -> Timestamp:
         """Return the last instant of the window."""
-        return Timestamp(micros=self[1] - 1)
+        return from_micros(self[1] - 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy by items, without calling the constructor of a subclass."""

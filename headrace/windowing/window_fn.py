@@ -16,7 +16,13 @@ from typing import Any, Final, TypeAlias
 
 from headrace.errors import PipelineError, TimeError, shorten
 from headrace.windowing.column import Column
-from headrace.windowing.time.timestamps import Duration, DurationTypes, Timestamp, TimestampTypes
+from headrace.windowing.time.timestamps import (
+    Duration,
+    DurationTypes,
+    Timestamp,
+    TimestampTypes,
+    from_micros,
+)
 from headrace.windowing.window import BoundedWindow
 
 Windows: TypeAlias = tuple[BoundedWindow, ...]
@@ -152,7 +158,7 @@ class WindowFn(ABC):
 
     def _assign_one(self, value: Any, timestamp: int, windows: Windows) -> Windows:
         window = windows[0] if windows else None
-        context = WindowFn.AssignContext(Timestamp(micros=timestamp), value, window)
+        context = WindowFn.AssignContext(from_micros(timestamp), value, window)
         assigned = tuple(self.assign(context))
         for window in assigned:
             if not is_window(window):

@@ -78,6 +78,7 @@ def keeping_failures(test: Test, folder: Path) -> Test:
 
     keeping.__name__, keeping.__qualname__ = test.__name__, test.__qualname__
     keeping.__module__, keeping.__doc__ = test.__module__, test.__doc__
+    keeping.__dict__.update(test.__dict__)  # the marks of pytest
     keeping.__signature__ = signature  # type: ignore[attr-defined]
     return keeping
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -43,3 +44,12 @@ def test_the_smallest_case_is_kept(tmp_path: Path) -> None:
                 test(run=run)
     (path,) = tmp_path.iterdir()
     assert len(read(path)[1].script) == 2
+
+
+def test_a_test_that_keeps_failures_has_its_marks(tmp_path: Path) -> None:
+    @pytest.mark.local_only("a reason")
+    def holds(run: Run) -> None:
+        pass
+
+    keeping: Any = keeping_failures(holds, tmp_path)
+    assert [mark.name for mark in keeping.pytestmark] == ["local_only"]

@@ -112,7 +112,7 @@ def test_each_runner_agrees_with_the_oracle(runner: Any, run: Run) -> None:
 @settings(
     derandomize=True,  # the dry run for Spark must draw the same runs
     database=None,
-    max_examples=100,
+    max_examples=max(100, settings().max_examples),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @law(runs(steps=2, to_infinity=True))

@@ -7,7 +7,7 @@ and state. A window with only one pane, at its end, needs neither: :meth:`PaneEm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any, Final
 
@@ -15,14 +15,14 @@ from headrace.errors import shorten
 from headrace.grouping.bundle import INSERT, RETRACT, Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns, Panes
 from headrace.grouping.panes.output_times import OutputTimes
-from headrace.grouping.reduction import Content, Reduction
+from headrace.grouping.reduction import Content, NoteRow, Reduction
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState, Output, WindowState
 from headrace.triggers.pane import ONLY_FIRING, PaneInfo, PaneInfoTiming, pane_info
 from headrace.triggers.refinement import ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
-from headrace.windowing.column import Column, mapped
+from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow
 
 _EARLY: Final = PaneInfoTiming.EARLY
@@ -113,7 +113,7 @@ class PaneEmitter:
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
         """Return the only panes of many windows, of insertions alone, as a bundle."""
-        pairs = _pairs(arrivals, self._reduction.final)
+        pairs = _pairs(arrivals, self._reduction.finals)
         return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(ONLY_FIRING))
 
     def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
@@ -123,9 +123,8 @@ class PaneEmitter:
             arrivals: the windows; in discarding mode their contents must not be used afterwards.
             watermark: the input watermark, in microseconds.
         """
-        pairs = _pairs(
-            arrivals, self._reduction.final if self._discards else self._reduction.result
-        )
+        reduction = self._reduction
+        pairs = _pairs(arrivals, reduction.finals if self._discards else reduction.results)
         panes = self._first_pane_infos(arrivals.lasts, watermark)
         return Bundle(pairs, arrivals.lasts, arrivals.windows, panes)
 
@@ -134,8 +133,10 @@ class PaneEmitter:
         strategy = self._strategy
         if strategy.trigger.may_finish(strategy):
             return repeat(ONLY_FIRING)
-        if isinstance(lasts, repeat):
-            return repeat(ONLY_FIRING if strategy.is_late(next(lasts), watermark) else _FIRST)
+        first, last = (next(lasts),) * 2 if isinstance(lasts, repeat) else (min(lasts), max(lasts))
+        expired = strategy.is_late(last, watermark)
+        if expired == strategy.is_late(first, watermark):
+            return repeat(ONLY_FIRING if expired else _FIRST)
         return [ONLY_FIRING if strategy.is_late(last, watermark) else _FIRST for last in lasts]
 
     def _final_values(self, content: Content) -> Iterable[tuple[object, int]]:
@@ -174,13 +175,17 @@ class PaneEmitter:
         return True
 
 
-def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], object]) -> list[Any]:
+def _pairs(
+    arrivals: ArrivalColumns, read: Callable[[Sequence[Content], NoteRow], list[Any]]
+) -> list[Any]:
     """Return the values of contents with their keys; an error names the key."""
 
     def note(error: Exception, row: int) -> None:
         error.add_note(f"for the key {shorten(arrivals.keys[row])}")
 
-    return list(zip(arrivals.keys, mapped(read, arrivals.contents, note), strict=True))
+    if not arrivals.keys:
+        return []
+    return list(zip(arrivals.keys, read(arrivals.contents, note), strict=True))
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:

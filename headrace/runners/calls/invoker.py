@@ -17,13 +17,14 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from headrace.errors import note_element
 from headrace.grouping.bundle import INSERT, Bundle
 from headrace.runners.calls.batch_calls import Program, with_batches
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.calls.dead_letters import DeadLetterCollector
 from headrace.runners.calls.table_calls import table_program, with_tables
 from headrace.runners.checks.emitted_check import EmittedCheck
-from headrace.runners.error_context import note_element, note_method
+from headrace.runners.error_context import note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
 from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded

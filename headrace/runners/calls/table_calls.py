@@ -22,7 +22,8 @@ from headrace.sdk.elements.column_expressions import (
 from headrace.sdk.elements.record_tables import AS_ROWS, has_fields
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import fields_of
-from headrace.sdk.pipelines.elementwise import FieldsEach, TableForm, WhereEach
+from headrace.sdk.elements.table_form import TableForm
+from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from headrace.sdk.elements.record_tables import Fields
+from headrace.sdk.elements.record_tables import TableValue
 
 
 @attrs.define(eq=False, slots=False)
@@ -32,19 +32,35 @@ class Groups:
     @cached_property
     def _order(self) -> Any:
         """The rows, group after group, each in its order."""
-        import numpy as np
+        return order_by(self.ids)
 
-        return np.argsort(self.ids, kind="stable")
-
-    def lists(self, values: Fields, table: Any) -> list[list[Any]]:
+    def lists(self, values: TableValue, table: Any) -> list[list[Any]]:
         """Return the values of each group, as a list of Python values.
 
         Args:
-            values: the fields of a value.
+            values: what a value is made of.
             table: the table.
         """
         rows = values.of(table.select(dict.fromkeys(values.names)).take(self._order))
         return parts(rows, self.counts)
+
+
+def order_by(ids: Any, *then: Any) -> Any:
+    """Return the order of rows by a number, and of rows with the same number by other columns or by place.
+
+    Args:
+        ids: the numbers, as a numpy array; from 0, and less than 2**32.
+        then: the other columns, the most important one last.
+
+    >>> import numpy as np
+    >>> order_by(np.array([1, 0, 1]), np.array([7, 8, 6])).tolist()
+    [1, 2, 0]
+    """
+    import numpy as np
+
+    # Integers of 16 bits are sorted by their digits, which is several times as fast as comparing them.
+    low, high = ids.astype(np.uint16), (ids >> 16).astype(np.uint16)
+    return np.lexsort((*then, low, high))
 
 
 def parts(rows: list[Any], counts: Any) -> list[list[Any]]:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from headrace.runners.error_context import note_element
+from headrace.errors import note_element
 from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.groups.combine_fn import CombineFn, SumCombineFn
 

@@ -101,10 +101,10 @@ def _floats(column: Any) -> Any:
 def _ranked(column: Any) -> Ordered:
     """Return text, dates or decimals by the rank of each value among the others."""
     import numpy as np
-    import pyarrow as pa
+    import pyarrow.compute as pc
 
     encoded = column.combine_chunks().dictionary_encode()
-    order = pa.compute.array_sort_indices(encoded.dictionary)
+    order = pc.array_sort_indices(encoded.dictionary)
     rank = np.empty(len(order), np.int64)
     rank[order.to_numpy()] = np.arange(len(order))
     return Ordered(rank[encoded.indices.to_numpy()], encoded.dictionary.take(order))

@@ -16,20 +16,24 @@ CombinePerKey  changing            :class:`Recompute`: a multiset, combined at f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from functools import partial
 from itertools import chain, repeat
+from operator import add
 from typing import Any, Final
 
 import attrs
 
 from headrace.grouping.bundle import INSERT, RETRACT
 from headrace.grouping.facts import Removable
-from headrace.grouping.reduction import Reduction
+from headrace.grouping.reduction import NoteRow, Reduction
+from headrace.runners.contents.accumulator_columns import accumulator_columns_of
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.coders.own_values import own_if_possible
 from headrace.sdk.elements.immutable import IMMUTABLE
 from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.windowing.column import mapped
 
 Multiset = dict[bytes, list[Any]]
 """Encoding of a value -> [value, count], which is never zero; below zero for unmatched retractions."""
@@ -48,9 +52,10 @@ class BagOf(Reduction):
         return values
 
     def merge(self, one: list[object], other: list[object]) -> list[Any]:
-        """Add the values of the shorter list to the longer one."""
+        """Insert the values of the shorter list before or after those of the longer one."""
         if len(one) < len(other):
-            one, other = other, one
+            other[:0] = one
+            return other
         one.extend(other)
         return one
 
@@ -175,6 +180,14 @@ class Accumulate(Reduction):
         """Merge accumulators."""
         return self.fn.merge_accumulators([one, other])
 
+    def merge_columns(self, one: Sequence[Any], other: Sequence[Any], note: NoteRow) -> list[Any]:
+        """Merge columns of accumulators."""
+        columns = accumulator_columns_of(self.fn)
+        return _whole(
+            columns and partial(columns.merge, one, other),
+            lambda: mapped(self.fn.merge_accumulators, list(zip(one, other, strict=True)), note),
+        )
+
     def compact(self, content: Any) -> Any:
         """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content)
@@ -194,6 +207,18 @@ class Accumulate(Reduction):
     def final(self, content: Any) -> Any:
         """Extract the output."""
         return self.fn.extract_output(content)
+
+    def finals(self, contents: Sequence[Any], note: NoteRow) -> list[Any]:
+        """Extract the outputs."""
+        columns = accumulator_columns_of(self.fn)
+        return _whole(
+            columns and partial(columns.read, contents),
+            lambda: mapped(self.fn.extract_output, contents, note),
+        )
+
+    def results(self, contents: Sequence[Any], note: NoteRow) -> list[Any]:
+        """Extract the outputs, with copies of what may be the accumulator or a part of it."""
+        return mapped(_own, self.finals(contents, note), note)
 
 
 @attrs.frozen
@@ -220,6 +245,12 @@ class Subtract(Accumulate):
         """Merge accumulators and add numbers."""
         return super().merge(one[0], other[0]), one[1] + other[1]
 
+    def merge_columns(self, one: Sequence[Any], other: Sequence[Any], note: NoteRow) -> list[Any]:
+        """Merge columns of accumulators and add their numbers."""
+        (ones, numbers), (others, changes) = (zip(*rows, strict=True) for rows in (one, other))
+        merged = super().merge_columns(ones, others, note)
+        return list(zip(merged, map(add, numbers, changes), strict=True))
+
     def compact(self, content: tuple[object, int]) -> tuple[object, int]:
         """Compact the accumulator, if its CombineFn can."""
         return super().compact(content[0]), content[1]
@@ -239,6 +270,10 @@ class Subtract(Accumulate):
     def final(self, content: tuple[object, int]) -> Any:
         """Extract the output of the whole change: insertions less retractions."""
         return super().final(content[0])
+
+    def finals(self, contents: Sequence[tuple[object, int]], note: NoteRow) -> list[Any]:
+        """Extract the outputs of whole changes."""
+        return super().finals([accumulator for accumulator, _ in contents], note)
 
 
 def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
@@ -267,6 +302,19 @@ _OF_COMBINE_FNS: Final[dict[Removable, Callable[[CombineFn], Reduction]]] = {
     Removable.INPUTS: Subtract,
     Removable.VALUES: Recompute,
 }
+
+
+def _whole(
+    as_columns: Callable[[], list[Any]] | None, by_row: Callable[[], list[Any]]
+) -> list[Any]:
+    """Return rows that are made as columns, if they can be; an error is raised by its row."""
+    if as_columns is None:
+        return by_row()
+    try:
+        return as_columns()
+    except Exception:
+        by_row()
+        raise
 
 
 def _own(output: object) -> Any:

@@ -23,14 +23,14 @@ from headrace.runners.contents.groups import Groups
 from headrace.runners.contents.reductions import Accumulate
 from headrace.runners.error_context import note_combined
 from headrace.sdk.combiners.tuples import TupleCombineFn
-from headrace.sdk.elements.record_tables import Fields
+from headrace.sdk.elements.record_tables import Fields, TableValue
 from headrace.sdk.groups.combine_fn import CombineFn, SumCombineFn
 from headrace.windowing.column import mapped
 
 
 def contents_of(
     reduction: Reduction,
-    values: Fields,
+    values: TableValue,
     table: Any,
     groups: Groups,
     key_of: Callable[[int], object],
@@ -40,7 +40,7 @@ def contents_of(
 
     Args:
         reduction: what contents are made of.
-        values: the fields of a value.
+        values: what a value is made of.
         table: the table.
         groups: the groups of its rows.
         key_of: returns the key of a group, for errors.
@@ -53,6 +53,8 @@ def contents_of(
     fn = given and unchecked(given)
     of = _added if adds and type(fn) is SumCombineFn else reduction.of
     whole = Whole(of, values, table, groups, key_of)
+    if not isinstance(values, Fields):
+        return whole.contents(of, values)
     if values.single:
         column = partial_contents(fn, table.column(values.names[0]), groups, adds)
         return whole.contents(of, values) if column is None else column
@@ -73,19 +75,19 @@ class Whole:
 
     Attributes:
         of: makes the content of values.
-        values: the fields of a value.
+        values: what a value is made of.
         table: the table.
         groups: the groups.
         key_of: returns the key of a group.
     """
 
     of: Callable[[list[Any]], Any]
-    values: Fields
+    values: TableValue
     table: Any
     groups: Groups
     key_of: Callable[[int], object]
 
-    def contents(self, of: Callable[[list[Any]], Any], values: Fields) -> list[Any]:
+    def contents(self, of: Callable[[list[Any]], Any], values: TableValue) -> list[Any]:
         """Return what a function makes of values of each group; an error names the element."""
 
         def note(error: Exception, row: int) -> None:

@@ -192,14 +192,14 @@ class BatchGroup(Group):
 
 
 def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
-    """Concatenate small bundles, and split large ones."""
+    """Concatenate small bundles, and split large ones, to 0.5 to 1.5 of ``FLUSH_AT`` rows."""
     waiting: list[Bundle] = []
     rows = 0
     for bundle in bundles:
         for piece in bundle.pieces(FLUSH_AT):
             waiting.append(piece)
             rows += len(piece)
-            if rows >= FLUSH_AT:
+            if rows >= FLUSH_AT // 2:
                 yield Bundle.concat(waiting)
                 waiting, rows = [], 0
     if waiting:

@@ -20,6 +20,7 @@ from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.pane_output import ArrivalColumns
+from headrace.grouping.reduction import Reduction
 from headrace.grouping.state.key_state import Output
 from headrace.runners.error_context import note_key
 from headrace.runners.grouping.end_queue import REMOVED, EndQueue
@@ -70,6 +71,40 @@ class KeptSession:
 
 
 @attrs.define(eq=False)
+class Joined:
+    """Contents that join sessions; many are merged at a time.
+
+    Args:
+        reduction: merges contents.
+    """
+
+    reduction: Reduction
+    _sessions: list[KeptSession] = attrs.field(factory=list, init=False)
+    _contents: list[Any] = attrs.field(factory=list, init=False)
+
+    def add(self, session: KeptSession, content: object) -> None:
+        """Add a content to a session; the contents of one session must follow each other."""
+        if self._sessions and self._sessions[-1] is session:
+            self.merge()
+        self._sessions.append(session)
+        self._contents.append(content)
+
+    def merge(self) -> None:
+        """Merge the contents into those of their sessions."""
+        sessions, contents = self._sessions, self._contents
+        if not sessions:
+            return
+        own = [session.content for session in sessions]
+        merged = self.reduction.merge_columns(own, contents, self._note)
+        for session, content in zip(sessions, merged, strict=True):
+            session.content = content
+        self._sessions, self._contents = [], []
+
+    def _note(self, error: Exception, row: int) -> None:
+        note_key(error, self._sessions[row].key)
+
+
+@attrs.define(eq=False)
 class SessionTier:
     """The sessions of a grouping by key; an item of the full tier is a key.
 
@@ -93,10 +128,14 @@ class SessionTier:
     def process(
         self, arrivals: Iterable[KeySessions], clock: Clock, full: KeyedTable
     ) -> Iterator[KeyArrivals]:
-        """Add sessions to those of their keys, unless elements are behind the watermark."""
+        """Add sessions to those of their keys, unless elements are behind the watermark.
+
+        A key arrives once, with sessions that do not overlap.
+        """
         watermark, keys = clock.watermark, self._keys
         closed_until = watermark - self.step.strategy.allowed_lateness - self.step.strategy.reach
         new: list[KeptSession] = []
+        joined = Joined(self.step.reduction)
         some_full = len(full) > 0
         for identity, key, sessions, late in arrivals:
             kept = keys.get(identity)
@@ -108,12 +147,17 @@ class SessionTier:
             if kept is None:
                 kept = keys[identity] = []
             for start, end, content, _ in sessions:
-                if kept and kept[-1].end > start:
-                    self._insert(kept, start, end, content)
-                else:
+                last = kept[-1] if kept else None
+                if last is None or last.end <= start:
                     session = KeptSession(identity, key, closed_until, start, end, content)
                     kept.append(session)
                     new.append(session)
+                elif last.start <= start:
+                    joined.add(last, content)
+                    last.end = max(last.end, end)
+                else:
+                    self._insert(kept, start, end, content)
+        joined.merge()
         self._live.extend(new)
 
     def _insert(self, kept: list[KeptSession], start: int, end: int, content: object) -> None:

@@ -16,19 +16,15 @@ from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Collect, Exe
 from headrace.runners.plan.planning import KeyedStep, Plan, WorksOn
 from headrace.runners.plan.table_fields import table_sources
 from headrace.runners.precombine.table_keys import assigns_by_time
-from headrace.sdk.elements.record_tables import KeyedRecords, PairRecords, ValueRecords
+from headrace.sdk.elements.record_tables import PairRecords
 from headrace.sdk.elements.row import Row
-from headrace.sdk.elements.value_tables import Words
-from headrace.sdk.pipelines.elementwise import (
-    FieldsEach,
-    WhereEach,
-    fields_taken_by,
-    value_taken_by,
-    values_expanded_by,
-)
+from headrace.sdk.elements.table_form import CALLS_FUNCTION, WITHOUT_NAMES, name_of
+from headrace.sdk.elements.taken_fields import TakenFields, TakenValue
+from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, table_form_of
 from headrace.sdk.pipelines.graph import (
     AssignWindows,
     CombinePerKey,
+    Flatten,
     GroupByKey,
     Node,
     ParDo,
@@ -39,6 +35,8 @@ from headrace.windowing.window_fn import fact
 
 ON_COLUMNS: Final = "columns"
 """What a step works on that takes tables."""
+
+_GROUPINGS: Final = (CombinePerKey, GroupByKey)
 
 
 def reads_tables(planned: Plan, read: Read) -> bool:
@@ -82,11 +80,12 @@ class _Kinds:
     planned: Plan
     execution: Execution
     _of: dict[tuple[str, str], type] = attrs.field(factory=dict, init=False)
+    _of_several: set[tuple[str, str]] = attrs.field(factory=set, init=False)
     _found: dict[str, str] = attrs.field(factory=dict, init=False)
 
     def add(self, node: Node) -> None:
         """Note whether a node works on columns, after those that it reads from."""
-        kind = self._of.get(node.inputs[0].id) if node.inputs else None
+        kind = self._kind_before(node)
         if kind is None and not isinstance(node, Read):
             if _has_expression(node):
                 self._found[node.label] = "columns that are made of the elements of each bundle"
@@ -96,8 +95,16 @@ class _Kinds:
             self._found[node.label] = f"elements, because {made}"
         elif made is not None:
             self._found[node.label] = ON_COLUMNS
-            if not isinstance(node, CombinePerKey):  # panes are elements
+            if not isinstance(node, _GROUPINGS):  # panes are elements
                 self._of[node.outputs[0].id] = made
+            if len(node.inputs) > 1 or any(each.id in self._of_several for each in node.inputs):
+                self._of_several.add(node.outputs[0].id)
+
+    def _kind_before(self, node: Node) -> type | None:
+        """Return the kind of the elements of a node's input; None if they are not those of tables."""
+        kinds = {self._of.get(each.id) for each in node.inputs}
+        alike = len(kinds) == 1 or not isinstance(node, Flatten)
+        return self._of.get(node.inputs[0].id) if node.inputs and alike else None
 
     def _made(self, node: Node, kind: type | None) -> type | str | None:
         """Return the kind of the elements of a node's output, or why it takes elements."""
@@ -110,10 +117,10 @@ class _Kinds:
             case AssignWindows():
                 windows = repr(node.outputs[0].windowing.window_fn)
                 return kind if reassigns_by_time(node) else f"{windows} needs them one by one"
-            case CombinePerKey():
+            case Flatten():
+                return kind
+            case CombinePerKey() | GroupByKey():
                 return self._against(node, kind) or PairRecords
-            case GroupByKey():
-                return "it lists whole values"
         return "it takes elements"
 
     def _wants_fields(self, node: Node) -> bool:
@@ -131,6 +138,8 @@ class _Kinds:
         collect = step.path(self.execution).collect
         if collect is Collect.VALUES and step.facts.windows is not WindowMerging.ALIGNED:
             return "its windows merge after its input is collected"
+        if collect is Collect.SESSIONS and node.inputs[0].id in self._of_several:
+            return "its sessions are those of several collections"
         if collect in CAN_BE_TABLES:
             return ""
         if step.facts.needs is Needs.VALUES:
@@ -162,8 +171,8 @@ def reassigns_by_time(node: AssignWindows) -> bool:
 
 def _gains(node: Node) -> bool:
     """Return whether a step itself is faster on columns, or needs only some of them."""
-    takes = isinstance(node, ParDo) and fields_taken_by(node.fn) is not None
-    return takes or _has_expression(node) or isinstance(node, CombinePerKey)
+    takes = isinstance(node, ParDo) and isinstance(table_form_of(node.fn), TakenFields)
+    return takes or _has_expression(node) or isinstance(node, _GROUPINGS)
 
 
 def _has_expression(node: Node) -> bool:
@@ -171,7 +180,7 @@ def _has_expression(node: Node) -> bool:
 
 
 def _takes_value(node: Node) -> bool:
-    return isinstance(node, ParDo) and value_taken_by(node.fn) is not None
+    return isinstance(node, ParDo) and isinstance(table_form_of(node.fn), TakenValue)
 
 
 def _of_source(source: object, are_wanted: bool) -> type | str | None:
@@ -186,27 +195,8 @@ def _of_source(source: object, are_wanted: bool) -> type | str | None:
 def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
     """Return the kind of the outputs of a step, or why it takes elements."""
     if _has_expression(node):
-        if kind is None or issubclass(kind, _WITHOUT_NAMES):
-            return f"its input is {_name(kind)}, which have no named fields"
+        if kind is None or issubclass(kind, WITHOUT_NAMES):
+            return f"its input is {name_of(kind)}, which have no named fields"
         return kind if isinstance(node.fn, WhereEach) else Row
-    if _takes_value(node) and kind is not None and issubclass(kind, KeyedRecords):
-        return kind.value.kind
-    expanded = values_expanded_by(node.fn)
-    if expanded is not None and kind is ValueRecords:
-        return ValueRecords if isinstance(expanded, Words) else PairRecords
-    taken = fields_taken_by(node.fn)
-    if taken is None:
-        return "it calls a function of an element"
-    if taken.of is not kind:
-        return f"its function takes fields of {taken.of.__name__}, not of {_name(kind)}"
-    kind_made: type = getattr(taken.records, "kind", PairRecords)
-    return kind_made
-
-
-_WITHOUT_NAMES: Final = (PairRecords, KeyedRecords, ValueRecords)
-
-
-def _name(kind: type | None) -> str:
-    if kind is ValueRecords:
-        return "plain values"
-    return "pairs" if kind is None or issubclass(kind, _WITHOUT_NAMES) else kind.__name__
+    form = table_form_of(node.fn)
+    return CALLS_FUNCTION if form is None else form.made_of(kind)

@@ -7,8 +7,8 @@ The rows of a round get a number for each window and key
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import attrs
@@ -17,13 +17,13 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
-from headrace.runners.contents.groups import Groups
+from headrace.runners.contents.groups import Groups, order_by, parts
 from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
 from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.runners.precombine.table_keys import Codes, codes_of, numbered, windows_of
-from headrace.sdk.elements.record_tables import PairRecords
+from headrace.sdk.elements.record_tables import PairRecords, TaggedValue
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import Windows
@@ -114,16 +114,17 @@ class TablePrecombiner:
             yield from self._parts(kept) if len(kept) else ()
             return
         ids, first = numbered([windows.ids, *(column.ids for column in columns)])
-        named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
+        named = [
+            list(map(column.values.__getitem__, column.ids[first].tolist())) for column in columns
+        ]
         keys = key.values(named, len(first))
         groups = Groups(ids, len(first))
         contents = contents_of(
             self.reduction, bundle.records.value, table, groups, keys.__getitem__, self.adds
         )
-        counts = groups.counts.tolist()
-        for number, rows in by_number(windows.ids[first]):
-            picked = ([column[row] for row in rows] for column in (keys, contents, counts))
-            yield TablePart(windows.values[number], *picked)
+        columns_by_window = by_number(windows.ids[first], keys, contents, groups.counts.tolist())
+        for number, part in columns_by_window:
+            yield TablePart(windows.values[number], *part)
 
 
 def _in_windows(windows: Codes) -> Any:
@@ -160,15 +161,19 @@ class WindowEntries:
     reduction: Reduction
     _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _contents: dict[Hashable, Any] = attrs.field(factory=dict, init=False)
-    _counts: Counter[Hashable] = attrs.field(factory=Counter, init=False)
+    _counts: dict[Hashable, int] = attrs.field(factory=dict, init=False)
 
     def add(self, keys: list[Any], contents: list[Any], counts: list[int]) -> None:
         """Merge contents of keys; they must not be used afterwards."""
         merge, own = self.reduction.merge, self._contents
         found = self._keys.identify(keys)
         for key, content, count in zip(found, contents, counts, strict=True):
-            own[key] = merge(own[key], content) if key in own else content
-            self._counts[key] += count
+            if key in own:
+                own[key] = merge(own[key], content)
+                self._counts[key] += count
+            else:
+                own[key] = content
+                self._counts[key] = count
 
     def columns(self, window: BoundedWindow) -> ArrivalColumns:
         """Return the keys and their contents."""
@@ -178,26 +183,35 @@ class WindowEntries:
 
 
 def alike(bundles: Iterable[TableBundle]) -> list[TableBundle]:
-    """Concatenate tables with the same fields that follow each other."""
-    runs: list[list[TableBundle]] = []
+    """Concatenate tables with the same fields that follow each other, for each side of a join alone."""
+    sides: dict[Hashable, list[list[TableBundle]]] = {}
     for bundle in bundles:
+        runs = sides.setdefault(_side(bundle), [])
         if runs and runs[-1][0].is_like(bundle):
             runs[-1].append(bundle)
         else:
             runs.append([bundle])
-    return [table for run in runs if isinstance(table := joined(run), TableBundle)]
+    together = map(joined, chain.from_iterable(sides.values()))
+    return [table for table in together if isinstance(table, TableBundle)]
 
 
-def by_number(numbers: Any) -> Iterator[tuple[int, list[int]]]:
-    """Yield each number of an array with its rows; numbers from 0, none of them missing.
+def _side(bundle: TableBundle) -> Hashable:
+    """Return the tag of the values of a join's side; None if they have no tag."""
+    value = bundle.records.value if isinstance(bundle.records, PairRecords) else None
+    return value.tag if isinstance(value, TaggedValue) else None
+
+
+def by_number(numbers: Any, *columns: list[Any]) -> Iterator[tuple[int, tuple[list[Any], ...]]]:
+    """Yield each number of an array with its rows of some columns; numbers from 0, none of them missing.
 
     >>> import numpy as np
-    >>> list(by_number(np.array([0, 1, 0])))
-    [(0, [0, 2]), (1, [1])]
+    >>> list(by_number(np.array([0, 1, 0]), ["a", "b", "c"]))
+    [(0, (['a', 'c'],)), (1, (['b'],))]
     """
     import numpy as np
 
-    rows = np.argsort(numbers, kind="stable").tolist()
-    ends = np.bincount(numbers).cumsum().tolist()
-    parts = zip([0, *ends], ends, strict=False)
-    return ((number, rows[start:end]) for number, (start, end) in enumerate(parts))
+    if (numbers[1:] < numbers[:-1]).any():
+        order = order_by(numbers).tolist()
+        columns = tuple(list(map(column.__getitem__, order)) for column in columns)
+    counts = np.bincount(numbers)
+    return enumerate(zip(*(parts(column, counts) for column in columns), strict=True))

@@ -8,8 +8,6 @@ the gap. The contents of sessions are made as columns
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 import attrs
@@ -17,7 +15,7 @@ import attrs
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle
-from headrace.runners.contents.groups import Groups
+from headrace.runners.contents.groups import Groups, order_by, parts
 from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex
 from headrace.runners.precombine.per_session import (
@@ -81,13 +79,15 @@ class TableSessionPrecombiner(SessionPrecombiner):
         late = bundle.times + gap <= expired_until(self.input.strategy, self.watermark)
         sessions = self._runs(bundle, ids, keys, ~late, gap)
         own = self._runs(bundle, ids, keys, late, 1)
-        for number, identity in enumerate(KeyIndex().identify(keys)):
-            yield identity, keys[number], sessions.get(number, ()), own.get(number, ())
+        for number, (identity, key) in enumerate(zip(KeyIndex().identify(keys), keys, strict=True)):
+            yield identity, key, sessions.get(number, ()), own.get(number, ())
 
     def _runs(
         self, bundle: TableBundle, ids: Any, keys: Sequence[Any], mask: Any, apart: int
     ) -> SessionsOfKeys:
         """Return the sessions of some rows of a table; times that are so far apart are in different ones."""
+        import numpy as np
+
         if not mask.any():
             return {}
         records = bundle.records
@@ -101,11 +101,10 @@ class TableSessionPrecombiner(SessionPrecombiner):
 
         contents = contents_of(self.reduction, records.value, some.table, groups, key_of)
         gap = fact(self.input.strategy.window_fn, "fixed_gap")
-        ends = (some.times[last] + gap).tolist()
-        counts = groups.counts.tolist()
-        found = zip(numbers, some.times[first].tolist(), ends, contents, counts, strict=True)
-        by_key = groupby(found, key=itemgetter(0))
-        return {number: [session[1:] for session in each] for number, each in by_key}
+        starts, ends = some.times[first].tolist(), (some.times[last] + gap).tolist()
+        found = list(zip(starts, ends, contents, groups.counts.tolist(), strict=True))
+        firsts, of_each = np.unique(ids[first], return_counts=True)
+        return dict(zip(firsts.tolist(), parts(found, of_each), strict=True))
 
 
 def sessions_in(ids: Any, times: Any, apart: int) -> tuple[Groups, Any, Any]:
@@ -125,7 +124,7 @@ def sessions_in(ids: Any, times: Any, apart: int) -> tuple[Groups, Any, Any]:
     """
     import numpy as np
 
-    order = np.lexsort((times, ids))
+    order = order_by(ids, times)
     ids, times = ids[order], times[order]
     begins = np.ones(len(order), bool)
     begins[1:] = (np.diff(ids) != 0) | (np.diff(times) >= apart)

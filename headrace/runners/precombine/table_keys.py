@@ -7,6 +7,7 @@ from itertools import repeat
 from math import gcd
 from typing import Any, Final, NamedTuple
 
+from headrace.grouping.dictionary_columns import numbers_and_values
 from headrace.sdk.coders.keys import identities
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.column import Column, materialise
@@ -24,7 +25,7 @@ class Codes(NamedTuple):
 
     Attributes:
         ids: the number of the value of each row, as a numpy array.
-        values: the values, in the order in which they first appear.
+        values: the values by number.
     """
 
     ids: Any
@@ -103,20 +104,17 @@ def codes_of(column: Any) -> Codes:
     >>> codes.ids.tolist(), codes.values
     ([0, 1, 0], ['b', None])
     """
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if not _is_exact(column.type):
         return _by_identity(column.to_pylist())
-    encoded = pa.compute.dictionary_encode(column.combine_chunks(), null_encoding="encode")
-    return Codes(encoded.indices.to_numpy(), encoded.dictionary.to_pylist())
+    return Codes(*numbers_and_values(column))
 
 
 def _is_exact(kind: Any) -> bool:
     """Return whether values of an Arrow type are equal if they are the same key."""
     from pyarrow import types
 
+    if types.is_dictionary(kind):
+        kind = kind.value_type
     return any(
         check(kind)
         for check in (
@@ -144,8 +142,8 @@ def numbered(columns: Sequence[Any]) -> tuple[Any, Any]:
     """Return the number of each combination of numbers, and its first row.
 
     Args:
-        columns: numpy arrays of integers, one or more, of the same length; those before the last are not
-            negative, and less than the number of rows.
+        columns: numpy arrays of integers, one or more, of the same length. If there are several, none is
+            negative, and those of the first are less than the number of rows.
 
     >>> import numpy as np
     >>> ids, first = numbered([np.array([7, 7, 7]), np.array([1, 0, 1])])
@@ -154,9 +152,9 @@ def numbered(columns: Sequence[Any]) -> tuple[Any, Any]:
     """
     import numpy as np
 
-    ids = columns[0]
-    for column in columns[1:]:
-        ids = _numbers(ids) * (int(column.max(initial=0)) + 1) + column
+    ids, *others = columns
+    for number, column in enumerate(others):
+        ids = (_numbers(ids) if number else ids) * (int(column.max(initial=0)) + 1) + column
     if len(ids) and int(ids.max()) - int(ids.min()) < len(ids):
         return _numbered_densely(ids - ids.min())
     ids = _numbers(ids)
@@ -169,13 +167,15 @@ def _numbered_densely(ids: Any) -> tuple[Any, Any]:
     """Do the same for numbers from 0 that are all less than the number of rows, without a hash table."""
     import numpy as np
 
-    first = np.full(len(ids), len(ids))
+    span = int(ids.max()) + 1
+    first = np.full(span, len(ids))
     first[ids[::-1]] = np.arange(len(ids))[::-1]
-    used = np.flatnonzero(first < len(ids))
-    used = used[np.argsort(first[used])]
-    numbers = np.empty(len(ids), np.int64)
-    numbers[used] = np.arange(len(used))
-    return numbers[ids], first[used]
+    is_first = np.zeros(len(ids), bool)
+    is_first[first[first < len(ids)]] = True
+    rows = np.flatnonzero(is_first)
+    numbers = np.empty(span, np.int64)
+    numbers[ids[rows]] = np.arange(len(rows))
+    return numbers[ids], rows
 
 
 def _numbers(ids: Any) -> Any:

@@ -6,6 +6,7 @@ module           content
 runner           a run: options, session, job or query, end
 arrival_order    what needs the order of arrival, where there is none
 batch            a plan as one job
+batch_stage      a level for Spark's mapInArrow
 batch_run        a run as one job
 streaming        a plan as one streaming query
 stream_setup     the set-up of a run as one query: settings, checkpoint, files

@@ -6,9 +6,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-import pyarrow as pa
-from pyspark.sql import DataFrame
-
 from headrace.runners.engine.observation import RunObservers
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.planning import Plan, with_side_input_files
@@ -25,7 +22,7 @@ from headrace.runners.spark.cluster.session import (
     batch_session,
 )
 from headrace.runners.spark.pushdown.pushing import Pushed, needs_elements, pushed_down
-from headrace.runners.spark.shuffle.wire import rows_of
+from headrace.runners.spark.shuffle.wire import StageRow
 from headrace.runners.spark.state.side_input_directory import (
     temporary_files,
 )
@@ -55,9 +52,9 @@ class BatchRun(PipelineResult):
             with temporary_files(planned, settings, session.is_local) as files:
                 filed = with_side_input_files(planned, files)
                 lower = partial(batch.lower, spark, groups, now, observation.sampled)
-                frame = lower(pushed_down(filed, spark))
+                lowered = lower(pushed_down(filed, spark))
                 self._sinks.open()  # after the unopened sinks were pickled
-                self._sinks.deliver(0, rows_of(_collected(frame, partial(lower, Pushed(filed)))))
+                self._sinks.deliver(0, _rows_of(lowered, partial(lower, Pushed(filed))))
             observed = self._sinks.observed
             observation.round(now, self.metrics(), observed.state, observed.samples)
             self._sinks.close()
@@ -68,16 +65,11 @@ class BatchRun(PipelineResult):
         return self._sinks.metrics()
 
 
-def _collected(frame: DataFrame, on_elements: Callable[[], DataFrame]) -> list[pa.RecordBatch]:
-    """Run a job; if Spark's plan cannot hold a value of its input, run it on elements."""
+def _rows_of(lowered: batch.Lowered, on_elements: Callable[[], batch.Lowered]) -> list[StageRow]:
+    """Run a batch; if Spark's plan cannot hold a value of its input, run it on elements."""
     try:
-        return _batches(frame)
+        return lowered.run()
     except Exception as error:
         if not needs_elements(error):
             raise
-    return _batches(on_elements())
-
-
-def _batches(frame: DataFrame) -> list[pa.RecordBatch]:
-    batches: list[pa.RecordBatch] = frame.toArrow().to_batches()
-    return batches
+    return on_elements().run()

@@ -16,10 +16,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from headrace.errors import ElementError, shorten
+from headrace.errors import ElementError, note_element, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
-from headrace.runners.error_context import note_element, note_method
+from headrace.runners.error_context import note_method
 from headrace.runners.splittable.restriction_calls import (
     RestrictionCall,
     column_of_call,

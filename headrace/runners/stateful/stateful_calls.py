@@ -33,6 +33,7 @@ from headrace.windowing.time.timestamps import (
     Timestamp,
     TimestampTypes,
     duration_micros,
+    from_micros,
     micros,
 )
 from headrace.windowing.window import BoundedWindow
@@ -152,7 +153,7 @@ def _check_tag(spec: TimerSpec, tag: object) -> None:
 Getter = Callable[[StatefulCall], Any]
 
 _METADATA: Final[dict[str, Getter]] = {
-    "TimestampParam": lambda call: Timestamp(micros=call.timestamp),
+    "TimestampParam": lambda call: from_micros(call.timestamp),
     "WindowParam": lambda call: call.window,
     "PaneInfoParam": lambda call: call.pane,
     "DiffParam": lambda call: call.diff,

@@ -18,10 +18,11 @@ from itertools import groupby, repeat
 from operator import length_hint
 from typing import Any, Protocol
 
+from headrace.errors import note_element
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.state.timer_queue import TimerQueue
-from headrace.runners.error_context import note_element, note_method
+from headrace.runners.error_context import note_method
 from headrace.runners.stateful.dofn_keys import DoFnKeys
 from headrace.runners.stateful.stateful_calls import (
     KeyRun,

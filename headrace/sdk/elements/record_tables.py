@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import repeat
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import attrs
 
 from headrace.errors import ElementError
+from headrace.grouping.dictionary_columns import decoded, decoded_column
 from headrace.sdk.elements.row import Row, record_type, rows_of
 
 
@@ -28,7 +29,7 @@ def values_by_name(table: Any) -> dict[str, list[Any]]:
 
 def _values(name: str, column: Any) -> list[Any]:
     try:
-        return column.to_pylist()  # type: ignore[no-any-return]  # of an optional package
+        return decoded_column(column).to_pylist()  # type: ignore[no-any-return]  # of an optional package
     except (OverflowError, ValueError) as error:
         raise ElementError(
             f"a value of the column {name!r}, of the type {column.type}, cannot be a Python object: {error}",
@@ -56,6 +57,7 @@ class DictRecords:
 
     def elements(self, table: Any) -> list[Any]:
         """Return the dictionaries."""
+        table = decoded(table)
         try:
             return table.to_pylist()  # type: ignore[no-any-return]  # of an optional package
         except (OverflowError, ValueError):
@@ -95,16 +97,61 @@ class Fields:
 
 
 @attrs.frozen
-class PairRecords:
+class WholeRecord:
+    """A whole record as a value.
+
+    Attributes:
+        names: its columns.
+        records: how they become a record.
+    """
+
+    names: tuple[str, ...]
+    records: RowRecords | DictRecords
+
+    def of(self, table: Any) -> list[Any]:
+        """Return the record of each row of a table."""
+        return self.records.elements(table.select(self.names))
+
+
+@attrs.frozen
+class TaggedValue:
+    """A pair of a constant tag and a value.
+
+    Attributes:
+        tag: the tag.
+        value: the value.
+    """
+
+    tag: Hashable
+    value: TableValue
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the value."""
+        return self.value.names
+
+    def of(self, table: Any) -> list[Any]:
+        """Return the pair of each row of a table."""
+        return list(zip(repeat(self.tag), self.value.of(table), strict=False))
+
+
+TableValue: TypeAlias = Fields | WholeRecord | TaggedValue
+"""What a value is made of, in a table of pairs."""
+
+TableValueT = TypeVar("TableValueT", bound=TableValue)
+
+
+@attrs.frozen
+class PairRecords(Generic[TableValueT]):
     """Each row of the table is a pair of a key and a value.
 
     Attributes:
         key: the fields of the key.
-        value: the fields of the value.
+        value: what the value is made of.
     """
 
     key: Fields
-    value: Fields
+    value: TableValueT
 
     def elements(self, table: Any) -> list[Any]:
         """Return the pairs."""
@@ -170,7 +217,8 @@ class KeyedRecords:
 
     def elements(self, table: Any) -> list[Any]:
         """Return the pairs."""
-        keys = table.column(table.num_columns - 1).to_pylist()
+        place = table.num_columns - 1
+        keys = _values(table.column_names[place], table.column(place))
         return list(zip(keys, self.value.elements(self.values(table)), strict=True))
 
 

@@ -8,22 +8,32 @@ they are given names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from operator import attrgetter, itemgetter
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 import attrs
 
 from headrace.grouping.table_bundle import ArrowBundle, TableRecords
 from headrace.sdk.elements.record_tables import (
+    AS_DICTS,
     AS_ROWS,
     Fields,
     KeyedRecords,
     NamedRecords,
     PairRecords,
+    TaggedValue,
     ValueRecords,
+    WholeRecord,
 )
 from headrace.sdk.elements.row import Row
+from headrace.sdk.elements.table_form import (
+    CALLS_FUNCTION,
+    HasTableForm,
+    Made,
+    TableForm,
+    name_of,
+)
 
 
 @attrs.frozen
@@ -51,6 +61,11 @@ class TakenFields:
         """Return the fields of a row, by their new names; None if a name is a path."""
         return None if _have_paths(names.values()) else TakenFields(AS_ROWS, dict(names))
 
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of the new elements, or why it takes elements."""
+        made: type = getattr(self.records, "kind", PairRecords)
+        return _refused(self.of, kind) or made
+
     def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
         """Return the new elements as a table; None if the elements of the table do not have the fields."""
         table = bundle.table
@@ -66,6 +81,59 @@ class TakenFields:
 
 
 @attrs.frozen
+class KeyedByFields:
+    """Pairs of some fields of a record, and the whole record.
+
+    Attributes:
+        key: the fields.
+        of: the type of the records: rows, or dictionaries.
+    """
+
+    key: Fields
+    of: type = Row
+
+    @staticmethod
+    def rows(key: Fields) -> KeyedByFields | None:
+        """Return pairs of a key and a row; None if a name is a path."""
+        return None if _have_paths(key.names) else KeyedByFields(key)
+
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of pairs, or why it takes elements."""
+        return _refused(self.of, kind) or PairRecords
+
+    def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
+        """Return the pairs as a table; None if the elements of the table do not have the fields."""
+        names = tuple(bundle.table.column_names)
+        records = AS_ROWS if self.of is Row else AS_DICTS
+        if bundle.records != records or not set(self.key.names).issubset(names):
+            return None
+        return bundle.with_table(bundle.table, PairRecords(self.key, WholeRecord(names, records)))
+
+
+@attrs.frozen
+class TaggedPairs:
+    """Pairs whose value is that of a pair, with a constant tag.
+
+    Attributes:
+        tag: the tag.
+    """
+
+    tag: Hashable
+
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of pairs, or why it takes elements."""
+        return PairRecords if kind is PairRecords else CALLS_FUNCTION
+
+    def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
+        """Return the pairs as a table; None if the elements of the table are not such pairs."""
+        pairs = bundle.records
+        if not isinstance(pairs, PairRecords):
+            return None
+        tagged = PairRecords(pairs.key, TaggedValue(self.tag, pairs.value))
+        return bundle.with_table(bundle.table, tagged)
+
+
+@attrs.frozen
 class FlatPairs:
     """Named tuples of the fields of the key and of the value of pairs.
 
@@ -77,10 +145,16 @@ class FlatPairs:
     name: str
     fields: tuple[str, ...]
 
+    def made_of(self, kind: type | None) -> Made:
+        """Return why it takes elements: those that a plan knows are not such pairs."""
+        return CALLS_FUNCTION
+
     def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
         """Return the named tuples as a table; None if the elements of the table are not such pairs."""
         pairs = bundle.records
-        if not isinstance(pairs, PairRecords) or pairs.key.single or pairs.value.single:
+        if not isinstance(pairs, PairRecords) or not isinstance(pairs.value, Fields):
+            return None
+        if pairs.key.single or pairs.value.single:
             return None
         table = bundle.table.select([*pairs.key.names, *pairs.value.names])
         return bundle.with_table(table.rename_columns(self.fields), NamedRecords(self.name))
@@ -95,6 +169,12 @@ def value_of_pair(key: object, value: Any) -> Any:
 class TakenValue:
     """The records that are the values of pairs."""
 
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of the records, or why it takes elements."""
+        if kind is None or not issubclass(kind, KeyedRecords):
+            return CALLS_FUNCTION
+        return kind.value.kind
+
     def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
         """Return the records as a table; None if the elements of the table are not such pairs."""
         pairs = bundle.records
@@ -103,35 +183,32 @@ class TakenValue:
         return bundle.with_table(pairs.values(bundle.table), pairs.value)
 
 
-@runtime_checkable
-class TakesFields(Protocol):
-    """A function that may only take fields."""
+def form_of_function(function: object) -> TableForm | None:
+    """Return how a function of an element works on tables; None if it does not say.
 
-    def taken_fields(self) -> TakenFields | None:
-        """Return the fields that it takes; None if it does anything else."""
-
-
-def taken_fields(function: object) -> TakenFields | None:
-    """Return the fields that a function takes; None if it does not say.
-
-    >>> taken_fields(attrgetter("airport", "delay")).names
+    >>> form_of_function(attrgetter("airport", "delay")).names
     {'airport': 'airport', 'delay': 'delay'}
-    >>> taken_fields(attrgetter("line")).records
+    >>> form_of_function(attrgetter("line")).records
     ValueRecords(name='line')
-    >>> taken_fields(len)
+    >>> form_of_function(len)
     """
-    if isinstance(function, TakesFields):
-        return function.taken_fields()
+    if isinstance(function, HasTableForm):
+        return function.table_form()
     of = _GETTERS.get(type(function))
     return None if of is None else _taken_by_getter(function, of)
 
 
-@runtime_checkable
-class FlattensPairs(Protocol):
-    """A function that only puts the fields of pairs into one record."""
+def form_of_key(function: object) -> KeyedByFields | None:
+    """Return the pairs of a key, which a function returns, and the element; None if it takes no field.
 
-    def flat_pairs(self) -> FlatPairs:
-        """Return the records that it makes."""
+    >>> form_of_key(attrgetter("airport")).key.names
+    ('airport',)
+    >>> form_of_key(len)
+    """
+    taken = form_of_function(function)
+    if not isinstance(taken, TakenFields) or not isinstance(taken.records, ValueRecords):
+        return None
+    return KeyedByFields(Fields((taken.records.name,), single=True), taken.of)
 
 
 _GETTERS: Final[dict[type, type]] = {attrgetter: Row, itemgetter: dict}
@@ -150,6 +227,12 @@ def _taken_by_getter(getter: Any, of: type) -> TakenFields | None:
         )
     key, value = (Fields((name,), single=True) for name in names)
     return TakenFields.pairs(key, value, of)
+
+
+def _refused(of: type, kind: type | None) -> str:
+    """Return why an operation on one kind of records takes elements of another; empty if it is the same."""
+    same = of is kind
+    return "" if same else f"its function takes fields of {of.__name__}, not of {name_of(kind)}"
 
 
 def _have_paths(names: Iterable[str]) -> bool:

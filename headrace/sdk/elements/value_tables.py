@@ -8,6 +8,7 @@ import attrs
 
 from headrace.grouping.table_bundle import ArrowBundle, TableBundle
 from headrace.sdk.elements.record_tables import Fields, PairRecords, ValueRecords
+from headrace.sdk.elements.table_form import CALLS_FUNCTION, Made
 
 WHITE_SPACE: Final = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -20,9 +21,14 @@ WHITE_SPACE: Final = (
 class Words:
     """The words of text, as ``str.split`` returns them."""
 
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of plain values, or why it takes elements."""
+        return ValueRecords if kind is ValueRecords else CALLS_FUNCTION
+
     def apply(self, bundle: ArrowBundle) -> TableBundle | None:
         """Return the words as a table; None if the elements of the table are not all text."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not (isinstance(bundle, TableBundle) and isinstance(bundle.records, ValueRecords)):
             return None
@@ -30,9 +36,9 @@ class Words:
         text = bundle.table.column(name).combine_chunks()
         if not pa.types.is_string(text.type) or text.null_count:
             return None
-        lists = pa.compute.utf8_split_whitespace(text)
-        words, rows = pa.compute.list_flatten(lists), pa.compute.list_parent_indices(lists)
-        real = pa.compute.not_equal(words, "")
+        lists = pc.utf8_split_whitespace(text)
+        words, rows = pc.list_flatten(lists), pc.list_parent_indices(lists)
+        real = pc.not_equal(words, "")
         table = pa.table({name: words.filter(real)})
         return bundle.expanded(rows.filter(real).to_numpy(), table)
 
@@ -41,8 +47,12 @@ class Words:
 class PairsWithNone:
     """Pairs of a value and None."""
 
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of pairs, or why it takes elements."""
+        return PairRecords if kind is ValueRecords else CALLS_FUNCTION
+
     @staticmethod
-    def pairs(name: str) -> PairRecords:
+    def pairs(name: str) -> PairRecords[Fields]:
         """Return the fields of the pairs; that of their values has no values.
 
         Args:

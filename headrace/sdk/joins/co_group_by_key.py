@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.elements.taken_fields import TaggedPairs
 from headrace.sdk.elements.type_variables import KeyT, LeftT, RightT, T, ValueT
 from headrace.sdk.groups.checks import check_pairs
 from headrace.sdk.groups.group_by_key import GroupByKey
@@ -95,6 +96,10 @@ class _Tag:
     """Adds the tag of the collection to a value."""
 
     tag: Hashable
+
+    def table_form(self) -> TaggedPairs:
+        """Return how it works on tables."""
+        return TaggedPairs(self.tag)
 
     def __call__(self, pair: tuple[object, object]) -> tuple[Any, tuple[Any, Any]]:
         key, value = pair

@@ -12,7 +12,8 @@ from headrace.sdk.combiners.tuples import TupleCombineFn
 from headrace.sdk.elements.record_tables import Fields
 from headrace.sdk.elements.row import record_type
 from headrace.sdk.elements.schemas import Schema
-from headrace.sdk.elements.taken_fields import FlatPairs, TakenFields
+from headrace.sdk.elements.table_form import TableForm
+from headrace.sdk.elements.taken_fields import FlatPairs, KeyedByFields, TakenFields
 from headrace.sdk.elements.type_variables import T
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.joins.field_expressions import (
@@ -120,7 +121,9 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
 
     def expand(self, pcoll: PCollection[T]) -> PCollection[tuple[Any, list[T]]]:
         self._key.check(pcoll)
-        pair = _Pair(self.key_function(), _itself, self._key)
+        fields = self.key_fields()
+        form = None if fields is None else KeyedByFields.rows(fields)
+        pair = _Pair(self.key_function(), _itself, self._key, form)
         kind = pair_type(self.key_type(pcoll.element_type), pcoll.element_type)
         return pcoll | "Key" >> Map(pair).with_output_types(kind) | GroupByKey()
 
@@ -172,8 +175,10 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         values = _Tuple(tuple(function_of(aggregate.value) for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
         value_fields = names_alone(aggregate.value for aggregate in self._aggregates)
-        fields = self._grouping.key_fields(), None if value_fields is None else Fields(value_fields)
-        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used, fields))
+        key, form = self._grouping.key_fields(), None
+        if key is not None and value_fields is not None:
+            form = TakenFields.pairs(key, Fields(value_fields))
+        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used, form))
         combined = keyed | "Combine" >> CombinePerKey(combine)
         result = Map(_Result(used.names)).with_output_types(self._result_type(pcoll.element_type))
         return combined | "Result" >> result
@@ -196,13 +201,12 @@ class _Pair:
     value: Callable[[Any], Any]
     used: Named
     """The expressions that both use."""
-    fields: tuple[Fields | None, Fields | None] = None, None
-    """The fields of the key and of the value, if they are fields alone."""
+    form: TableForm | None
+    """The same for tables; None if the key or the value is not made of fields alone."""
 
-    def taken_fields(self) -> TakenFields | None:
-        """Return the fields that it takes; None if it calls other functions."""
-        key, value = self.fields
-        return None if key is None or value is None else TakenFields.pairs(key, value)
+    def table_form(self) -> TableForm | None:
+        """Return how it works on tables."""
+        return self.form
 
     def __call__(self, element: Any) -> tuple[Any, Any]:
         try:
@@ -234,7 +238,7 @@ class _Record:
 class _Result:
     fields: tuple[str, ...]
 
-    def flat_pairs(self) -> FlatPairs:
+    def table_form(self) -> FlatPairs:
         """Return the records that it makes of pairs."""
         return FlatPairs("Result", self.fields)
 

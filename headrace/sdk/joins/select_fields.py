@@ -155,7 +155,7 @@ class _MakeRow:
     def _functions(self) -> tuple[tuple[str, Callable[[Any], object]], ...]:
         return tuple(zip(self.named.names, self.named.functions, strict=True))
 
-    def taken_fields(self) -> TakenFields | None:
+    def table_form(self) -> TakenFields | None:
         """Return the fields that it takes; None if it calls other functions."""
         names = dict(self.named.expressions)
         fields = names_alone(names.values())

@@ -20,7 +20,7 @@ from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pardo.dofn import PARAMETERS, Parameter
 from headrace.sdk.pipelines.elementwise import Function
 from headrace.windowing.column import Column, stretch
-from headrace.windowing.time.timestamps import Timestamp
+from headrace.windowing.time.timestamps import from_micros
 
 _NOT_BY_PLACE: Final = (Declared.VAR_POSITIONAL, Declared.KEYWORD_ONLY, Declared.VAR_KEYWORD)
 
@@ -28,14 +28,11 @@ ColumnOf = Callable[[Bundle], Iterable[Any]]
 """Returns a column of a bundle in the form that functions get."""
 
 
-_timestamp: Final = partial(Timestamp, 0)
-
-
 def _timestamps(bundle: Bundle) -> Iterable[Any]:
     column = bundle.timestamps
     if isinstance(column, repeat):
-        return repeat(Timestamp(micros=next(column)))
-    return map(_timestamp, column)
+        return repeat(from_micros(next(column)))
+    return map(from_micros, column)
 
 
 def _windows(bundle: Bundle) -> Iterable[object]:

@@ -328,7 +328,7 @@ def user_frames(traceback: TracebackType | None) -> TracebackType | None:
 
 def _is_headrace_frame(traceback: TracebackType) -> bool:
     return str(traceback.tb_frame.f_globals.get("__name__")).startswith(
-        ("headrace.runners.", "headrace.sdk.")
+        ("headrace.runners.", "headrace.sdk.", "headrace.windowing.")
     )
 
 

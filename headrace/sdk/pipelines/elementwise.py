@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from headrace.sdk.elements.table_form import TableForm
 from headrace.sdk.elements.taken_fields import (
-    FlatPairs,
-    FlattensPairs,
-    TakenFields,
     TakenValue,
-    taken_fields,
+    form_of_function,
+    form_of_key,
     value_of_pair,
 )
 from headrace.sdk.elements.value_tables import PairsWithNone, Words
@@ -188,49 +187,21 @@ class CatchEach:
 
 Elementwise: TypeAlias = Uncaught | CatchEach
 
-TableForm: TypeAlias = TakenFields | FlatPairs | TakenValue | Words | PairsWithNone
-"""An operation on a table, without making elements."""
-
-
-def fields_taken_by(kind: Elementwise) -> TakenFields | None:
-    """Return the fields of an element that an operation takes; None if it does anything else."""
-    function = _lone_function(kind)
-    return None if function is None else taken_fields(function)
-
-
-def pairs_flattened_by(kind: Elementwise) -> FlatPairs | None:
-    """Return the records that an operation makes of the fields of pairs; None if it does anything else."""
-    function = _lone_function(kind)
-    return function.flat_pairs() if isinstance(function, FlattensPairs) else None
-
-
-def value_taken_by(kind: Elementwise) -> TakenValue | None:
-    """Return the records that are the values of pairs, if an operation takes them and does nothing else."""
-    takes = isinstance(kind, MapEach) and kind.function.fn is value_of_pair
-    return TakenValue() if takes else None
-
-
-def values_expanded_by(kind: Elementwise) -> Words | PairsWithNone | None:
-    """Return what an operation makes of plain values that works on tables of them; None if there is none."""
-    if isinstance(kind, PairEach) and kind.value is None:
-        return PairsWithNone()
-    splits = isinstance(kind, FlatMapEach) and _called_alone(kind.function) is str.split
-    return Words() if splits else None
-
 
 def table_form_of(kind: Elementwise) -> TableForm | None:
     """Return what an operation makes of the fields of tables; None if it takes elements."""
-    return (
-        fields_taken_by(kind)
-        or pairs_flattened_by(kind)
-        or value_taken_by(kind)
-        or values_expanded_by(kind)
-    )
-
-
-def _lone_function(kind: Elementwise) -> Callable[..., Any] | None:
-    """Return the function that is called with each element alone; None if there is none."""
-    return _called_alone(kind.function) if isinstance(kind, MapEach) else None
+    match kind:
+        case MapEach(function=Function(fn=fn)) if fn is value_of_pair:
+            return TakenValue()
+        case MapEach(function=function):
+            return form_of_function(_called_alone(function))
+        case KeyEach(function=function):
+            return form_of_key(_called_alone(function))
+        case FlatMapEach(function=function):
+            return Words() if _called_alone(function) is str.split else None
+        case PairEach(value=None):
+            return PairsWithNone()
+    return None
 
 
 def _called_alone(function: Function) -> Callable[..., Any] | None:

@@ -7,8 +7,8 @@ a time, so a runner that stores the offset can read the same batch again after a
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Generic
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, Self
 
 import attrs
 
@@ -106,6 +106,14 @@ class ReadsTables:
 
         Args:
             names: the fields.
+        """
+        return self
+
+    def with_keys(self, names: Collection[str]) -> Self:
+        """Return a source that may leave text of its tables as numbers of a dictionary.
+
+        Args:
+            names: the fields that only groupings use, as their keys.
         """
         return self
 

@@ -17,6 +17,7 @@ from headrace.runners.precombine import per_table, per_table_session, table_keys
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
+from headrace.sdk.elements.record_tables import TaggedValue, WholeRecord
 from headrace.sdk.groups.combine_fn import CallableCombineFn, ExtremeCombineFn, SumCombineFn
 
 Bug = Callable[[pytest.MonkeyPatch], None]
@@ -87,6 +88,11 @@ def last_part_only(self: Any, parts: Any) -> Any:
             self._folded[window].add(part.keys, part.contents, part.counts)
 
 
+def sides_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(per_table, "_side", lambda bundle: None)
+    monkeypatch.setattr(TableBundle, "is_like", lambda self, other: True)
+
+
 def without_late_rows(self: Any, bundle: Any, ids: Any, keys: Any, mask: Any, apart: int) -> Any:
     return RUNS(self, bundle, ids, keys, mask, apart) if apart > 1 else {}
 
@@ -107,6 +113,7 @@ CODES = table_keys.codes_of
 RUNS = per_table_session.TableSessionPrecombiner._runs
 PART = per_table.TablePart
 SESSIONS_IN = per_table_session.sessions_in
+ALIKE = per_table.alike
 
 IN_CONTENTS: Final[dict[str, Bug]] = {
     "a sum of the last of equal rows": lambda m: m.setitem(
@@ -182,5 +189,19 @@ IN_GROUPS: Final[dict[str, Bug]] = {
 }
 """Bugs in the groups of rows, by what is wrong."""
 
-BUGS: Final = IN_CONTENTS | IN_GROUPS
+IN_LISTS: Final[dict[str, Bug]] = {
+    "all values have the tag of one side": lambda m: m.setattr(
+        TaggedValue, "of", lambda self, table: [(0, value) for value in self.value.of(table)]
+    ),
+    "rows without their last field": lambda m: m.setattr(
+        WholeRecord, "of", lambda self, table: self.records.elements(table.select(self.names[:-1]))
+    ),
+    "rows of one side are lost": lambda m: m.setattr(
+        per_table, "alike", lambda bundles: ALIKE(bundles)[:1]
+    ),
+    "sides are one table": sides_alike,
+}
+"""Bugs in lists of values and rows, and in the sides of joins, by what is wrong."""
+
+BUGS: Final = IN_CONTENTS | IN_GROUPS | IN_LISTS
 """All bugs."""

@@ -41,6 +41,9 @@ WINDOWS = [
 GROUPINGS = {
     "sum": lambda: hr.CombinePerKey(sum),
     "max": lambda: hr.CombinePerKey(max),
+    "several": lambda: hr.CombinePerKey(
+        hr.combiners.SingleInputTupleCombineFn(sum, hr.combiners.CountCombineFn())
+    ),
     "group": hr.GroupByKey,
 }
 TRIGGERS = [

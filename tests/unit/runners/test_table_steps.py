@@ -111,7 +111,7 @@ def test_the_plan_says_why_steps_need_elements(path):
         "Print": "elements, because it calls a function of an element",
         "Other pairs": "elements, because its function takes fields of dict, not of Row",
         "Visits": f"elements, because {VISITS!r} needs them one by one",
-        "List": "elements, because it lists whole values",
+        "List": "columns",
         "Sum": "columns",
     }
 
@@ -159,6 +159,27 @@ def test_sessions_that_merge_after_a_shuffle_take_elements(path):
     )
 
 
+def test_sessions_of_a_join_take_elements(path):
+    p = hr.Pipeline()
+    sales = p | read(path)
+    visits = sales | "Visits" >> hr.WindowInto(hr.window.Sessions(60))
+    _ = prices_and_rows(visits) | "Join" >> hr.CoGroupByKey()
+    works_on = with_tables(plan(p.graph), Execution.BATCH).works_on
+    why = "elements, because its sessions are those of several collections"
+    assert works_on["Join/GroupByKey"] == why
+
+
+def test_a_flatten_of_pairs_and_rows_takes_elements(path):
+    p = hr.Pipeline()
+    sales = p | read(path)
+    pairs = sales | "Pairs" >> hr.Map(attrgetter("shop", "price"))
+    _ = (sales, pairs) | "Both" >> hr.Flatten() | hr.Map(print)
+    _ = pairs | hr.CombinePerKey(sum)
+    works_on = with_tables(plan(p.graph), Execution.BATCH).works_on
+    assert works_on["Pairs"] == "columns"
+    assert "Both" not in works_on
+
+
 def test_a_grouping_of_panes_takes_elements(path):
     p = hr.Pipeline()
     pairs = p | read(path) | hr.Map(attrgetter("shop", "price"))
@@ -176,6 +197,17 @@ def test_nothing_is_said_without_columns():
 
 def shop_and_time(row, at=hr.DoFn.TimestampParam):
     return row.shop, at
+
+
+def prices_and_rows(rows):
+    return {
+        "prices": rows | "Prices" >> hr.Map(attrgetter("shop", "price")),
+        "rows": rows | "Rows" >> hr.WithKeys(attrgetter("shop")),
+    }
+
+
+def prices_twice(rows):
+    return tuple(rows | f"Prices {n}" >> hr.Map(attrgetter("shop", "price")) for n in range(2))
 
 
 STEPS = {
@@ -215,6 +247,14 @@ STEPS = {
     ),
     "sum": lambda rows: rows | hr.Map(attrgetter("shop", "price")) | hr.CombinePerKey(sum),
     "all keys": lambda rows: rows | hr.GroupBy().aggregate_field("price", sum, "total"),
+    "whole rows": lambda rows: (
+        rows | hr.Filter(POSITIVE) | hr.WithKeys(attrgetter("shop")) | hr.GroupByKey()
+    ),
+    "a join": lambda rows: prices_and_rows(rows) | hr.CoGroupByKey(),
+    "a join in sessions": lambda rows: (
+        prices_and_rows(rows | hr.WindowInto(hr.window.Sessions(60))) | hr.CoGroupByKey()
+    ),
+    "flattened": lambda rows: prices_twice(rows) | hr.Flatten() | hr.CombinePerKey(sum),
     "two branches": lambda rows: (
         (rows | hr.Filter(POSITIVE), rows | "Rest" >> hr.Filter(~POSITIVE)) | hr.Flatten()
     ),
@@ -248,6 +288,13 @@ def test_dictionaries(path):
         totals = capture(
             kept | hr.Map(itemgetter("shop", "price")) | "Sum" >> hr.CombinePerKey(sum), "totals"
         )
+        keyed = kept | hr.WithKeys(itemgetter("price")) | "Group" >> hr.GroupByKey()
+        groups = capture(keyed, "groups")
+    assert with_tables(plan(p.graph), Execution.BATCH).works_on["Group"] == "columns"
+    assert sorted(groups.values) == [
+        (5, [{"shop": "mill", "price": 5}]),
+        (7, [{"shop": "quay", "price": 7}]),
+    ]
     assert captured.values == [{"shop": "mill", "price": 5}, {"shop": "quay", "price": 7}]
     assert sorted(totals.values) == [("mill", 5), ("quay", 7)]
 

@@ -12,6 +12,7 @@ import attrs
 
 from headrace.grouping.table_bundle import joined
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
+from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.engine.progress import Progress
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
@@ -81,6 +82,7 @@ class DriverSinks:
             with label_errors(node.label):
                 node.sink.close()
 
+    @infrequent_gc()
     def deliver(self, batch: int, rows: Iterable[StageRow]) -> Control | None:
         """Write the rows of a batch to the sinks, in the order of the graph; return its control row."""
         parts: dict[int, list[Any]] = defaultdict(list)

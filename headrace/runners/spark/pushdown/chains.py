@@ -14,9 +14,10 @@ from headrace.runners.plan.planning import KeyedStep, Plan
 from headrace.runners.plan.table_fields import reads_of
 from headrace.runners.plan.table_steps import ON_COLUMNS
 from headrace.runners.spark.pushdown.panes import Done
-from headrace.sdk.elements.record_tables import PairRecords, ValueRecords
+from headrace.sdk.elements.record_tables import Fields, PairRecords, ValueRecords
+from headrace.sdk.elements.taken_fields import TakenFields
 from headrace.sdk.elements.value_tables import PairsWithNone, Words
-from headrace.sdk.pipelines.elementwise import WhereEach, fields_taken_by, values_expanded_by
+from headrace.sdk.pipelines.elementwise import WhereEach, table_form_of
 from headrace.sdk.pipelines.graph import CombinePerKey, Node, ParDo, Read
 from headrace.sdk.sources.source import ReadsTables
 from headrace.triggers.strategy import WindowingStrategy
@@ -36,7 +37,7 @@ class ColumnChain:
     read: Read
     steps: tuple[Node, ...]
     step: KeyedStep
-    pairs: PairRecords
+    pairs: PairRecords[Fields]
 
     @property
     def source(self) -> Any:
@@ -96,28 +97,29 @@ def _before(planned: Plan, step: KeyedStep) -> list[Node]:
     return nodes
 
 
-def _pairs(nodes: list[Node]) -> PairRecords | None:
-    """Return the fields of the pairs that some nodes make; None if they have no key."""
+def _pairs(nodes: list[Node]) -> PairRecords[Fields] | None:
+    """Return the fields of the pairs that some nodes make; None if they have no key, or whole records."""
     records: TableRecords | None = None
     for node in nodes:
         if isinstance(node, ParDo):
             records = _after(node, records)
         if isinstance(node, Read) and isinstance(node.source, ReadsTables):
             records = node.source.records
-    has_key = isinstance(records, PairRecords) and bool(records.key.names)
-    return records if isinstance(records, PairRecords) and has_key else None
+    if not isinstance(records, PairRecords) or not isinstance(records.value, Fields):
+        return None
+    return records if records.key.names else None
 
 
 def _after(node: ParDo, records: TableRecords | None) -> TableRecords | None:
     """Return how rows become elements after a step on columns."""
-    if isinstance(records, ValueRecords) and isinstance(values_expanded_by(node.fn), PairsWithNone):
+    form = table_form_of(node.fn)
+    if isinstance(records, ValueRecords) and isinstance(form, PairsWithNone):
         return PairsWithNone.pairs(records.name)
-    taken = fields_taken_by(node.fn)
-    return records if taken is None else taken.records
+    return form.records if isinstance(form, TakenFields) else records
 
 
 def _changes_number(node: Node) -> bool:
     """Return whether a step has more or fewer outputs than elements."""
     return isinstance(node, ParDo) and (
-        isinstance(node.fn, WhereEach) or isinstance(values_expanded_by(node.fn), Words)
+        isinstance(node.fn, WhereEach) or isinstance(table_form_of(node.fn), Words)
     )

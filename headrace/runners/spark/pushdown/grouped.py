@@ -89,10 +89,12 @@ def grouped(chain: ColumnChain, session: SparkSession) -> GroupedFrame:
         .groupBy(*map(F.expr, [*keys, *by]))
         .agg(*map(F.expr, [*made, f"{elements} AS {ELEMENT_COUNT}"]))
     )
-    kept = [key_name(n) for n in range(len(names))]
-    found = [result_name(n) for n in range(len(results))]
     unsure = (result_name(n) for n, each in enumerate(results) if each.can_be_null)
-    rows = required(counted, unsure).selectExpr(*kept, *found, *bounds, ELEMENT_COUNT)
+    rows = required(counted, unsure)
+    if bounds:  # else these are the columns already
+        kept = [key_name(n) for n in range(len(names))]
+        found = [result_name(n) for n in range(len(results))]
+        rows = rows.selectExpr(*kept, *found, *bounds, ELEMENT_COUNT)
     return GroupedFrame(chain, rows)
 
 

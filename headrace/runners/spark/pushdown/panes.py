@@ -31,7 +31,7 @@ def result_name(number: int) -> str:
     return f"r{number}"
 
 
-def panes_of(pairs: PairRecords, batch: Any) -> PaneTable:
+def panes_of(pairs: PairRecords[Fields], batch: Any) -> PaneTable:
     """Return the panes in some rows of a grouped DataFrame.
 
     Args:
@@ -80,7 +80,7 @@ class Done:
     """
 
     label: str
-    pairs: PairRecords
+    pairs: PairRecords[Fields]
     passed: tuple[str, ...]
 
     def push(self, executor: Executor, batch: Any) -> None:

@@ -11,14 +11,10 @@ from headrace.runners.spark.pushdown.expressions import is_alike
 from headrace.runners.spark.pushdown.frames import PYTHON_KINDS, TIME, types_of
 from headrace.runners.spark.pushdown.required import refused
 from headrace.runners.spark.pushdown.stays import require
+from headrace.sdk.elements.taken_fields import TakenFields
 from headrace.sdk.elements.value_tables import WHITE_SPACE, PairsWithNone, Words
 from headrace.sdk.io.frames.frame_source import quoted
-from headrace.sdk.pipelines.elementwise import (
-    FieldsEach,
-    WhereEach,
-    fields_taken_by,
-    values_expanded_by,
-)
+from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, table_form_of
 from headrace.sdk.pipelines.graph import Node, ParDo
 
 
@@ -39,15 +35,15 @@ def after(node: Node, frame: DataFrame) -> DataFrame:
             return _filtered(frame, expression)
         case FieldsEach() as fn:
             return _with_fields(fn, frame)
-    match values_expanded_by(node.fn):
+    match table_form_of(node.fn):
         case Words():
             return _words(frame)
-        case PairsWithNone():
+        case TakenFields(names=names):
+            _require_fields(frame, names.values())
+            return _selected(frame, names)
+        case form:
+            assert isinstance(form, PairsWithNone)  # else it would not be in a chain
             return frame  # None has no column
-    taken = fields_taken_by(node.fn)
-    assert taken is not None  # else it would not be on columns
-    _require_fields(frame, taken.names.values())
-    return _selected(frame, taken.names)
 
 
 def _words(frame: DataFrame) -> DataFrame:

@@ -6,7 +6,8 @@ module          content
 write           operators that send elements to the next level
 key_group       hash buckets of keys
 blocks          arrivals as columns
-bundle_columns  bundles as columns
+bundle_columns  bundles as plain data
+arrow_bytes     Arrow tables as bytes
 records         rows and named tuples by field
 wire            rows between stages
 control_rows    watermarks and processing time in the data

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_table import PaneTable
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.runners.plan.table_steps import tables_read
+from headrace.runners.spark.shuffle.arrow_bytes import (
+    bytes_of_integers,
+    bytes_of_table,
+    integers_of_bytes,
+    table_of_bytes,
+)
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.source import BoundedTables, ReadsTables
@@ -47,18 +49,15 @@ class SentTable(NamedTuple):
     times: bytes | None
 
 
-def pack_read(bundle: Bundle) -> tuple[Any, ...] | PaneTable:
+def pack_read(bundle: Bundle) -> tuple[Any, ...]:
     """Return the elements of a source as plain data."""
     if not isinstance(bundle, TableBundle):
         return pack(bundle)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, bundle.table.schema) as stream:
-        stream.write_table(bundle.table)
-    times = None if bundle.times is None else np.ascontiguousarray(bundle.times).tobytes()
-    return SentTable(sink.getvalue().to_pybytes(), times)
+    times = None if bundle.times is None else bytes_of_integers(bundle.times)
+    return SentTable(bytes_of_table(bundle.table), times)
 
 
-def unpack_read(read: Read, packed: tuple[Any, ...] | PaneTable, *, tables: bool = True) -> Bundle:
+def unpack_read(read: Read, packed: tuple[Any, ...], *, tables: bool = True) -> Bundle:
     """Return the bundle that :func:`pack_read` was given.
 
     Args:
@@ -70,10 +69,8 @@ def unpack_read(read: Read, packed: tuple[Any, ...] | PaneTable, *, tables: bool
         return unpack(packed)
     assert isinstance(read.source, ReadsTables)
     assert read.source.records is not None
-    with pa.ipc.open_stream(packed.stream) as stream:
-        table = stream.read_all()
-    times = None if packed.times is None else np.frombuffer(packed.times, np.int64)
-    bundle = TableBundle(table, read.source.records, times)
+    times = None if packed.times is None else integers_of_bytes(packed.times)
+    bundle = TableBundle(table_of_bytes(packed.stream), read.source.records, times)
     if not tables:
         with label_errors(read.label):
             _ = bundle.values

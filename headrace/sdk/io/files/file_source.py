@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import attrs
 
-from headrace.errors import FileError, PipelineError, TimeError, shorten
+from headrace.errors import FileError, PipelineError, TimeError, note_element, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.compression import compression_of
 from headrace.sdk.io.files.file_places import UNKNOWN_PLACES, FilePlace, Places
 from headrace.sdk.io.files.opening import is_compressed, matching, patterns_of, require_matching
 from headrace.sdk.sources.source import BoundedSource, ReadsBundles
 from headrace.sdk.typehints.display_data import HasDisplayData
+from headrace.windowing.column import mapped
 from headrace.windowing.time.timestamps import Timestamp, micros, micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
 
@@ -170,7 +171,7 @@ class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
         if isinstance(self.timestamp, str):
             return columns[self.timestamp]
         assert self.timestamp is not None
-        return list(map(self.timestamp, values))
+        return times_given(self.timestamp, values)
 
     def _timestamp_error(
         self,
@@ -190,6 +191,11 @@ class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
                     own.problem, where=f"{where}{number}{shorten(values[index])}", remedy=own.remedy
                 )
         return FileError(error.problem, where=where.rstrip(), remedy=error.remedy)
+
+
+def times_given(timestamp: Callable[[Any], Any], elements: list[Any]) -> list[Any]:
+    """Return what the user's function gives as the times of elements; its errors name the element."""
+    return mapped(timestamp, elements, lambda error, row: note_element(error, elements[row]))
 
 
 def _timestamped(value: object, timestamp: int) -> TimestampedValue[object]:

@@ -17,7 +17,7 @@ from headrace.grouping.table_bundle import TableRecords
 from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.row import Row, rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records
-from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf, needed
+from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf, needed, times_given
 from headrace.sdk.io.formats.parquet.time_columns import timed_table
 from headrace.sdk.sources.source import (
     Batch,
@@ -141,7 +141,7 @@ class FrameRows:
 
     def _timestamps(self, batch: object, rows: list[Any]) -> list[int]:
         if callable(self.timestamp):
-            instants = list(map(self.timestamp, rows))
+            instants = times_given(self.timestamp, rows)
         else:
             column = _column(batch, self.timestamp)
             if _is_micros(column):

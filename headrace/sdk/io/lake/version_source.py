@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from headrace.errors import ElementError, TimeError, shorten
+from headrace.errors import ElementError, TimeError, note_element, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.changelogs.change_options import TimeOf, reads_column
@@ -95,4 +95,7 @@ class VersionSource(BoundedSource[dict[str, Any]], BoundedTables):
             except TimeError as error:
                 where = f"{self.dataset}: {shorten(row)}"
                 raise ElementError(error.problem, where=where, remedy=error.remedy) from error
+            except Exception as error:  # of the user's function
+                note_element(error, row)
+                raise
             yield TimestampedValue(row, at)

@@ -12,7 +12,7 @@ is still read; files older than all of these count as read.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
@@ -167,6 +167,10 @@ class WatchedFiles(UnboundedSource[Any], ReadsTables):
     def with_fields(self, names: Sequence[str]) -> WatchedFiles:
         assert isinstance(self.files, FileTables)
         return attrs.evolve(self, files=self.files.with_fields(names))
+
+    def with_keys(self, names: Collection[str]) -> WatchedFiles:
+        assert isinstance(self.files, FileTables)
+        return attrs.evolve(self, files=self.files.with_keys(names))
 
     def table_source(self) -> WatchedFiles:
         """Return a source whose batches are tables."""

@@ -18,7 +18,7 @@ from headrace.sdk.coders.keys import identity
 from headrace.sdk.coders.own_values import Copies, own
 from headrace.sdk.elements.immutable import IMMUTABLE, is_immutable
 from headrace.sdk.groups.combine_fn import CombineFn
-from headrace.windowing.time.timestamps import Timestamp, TimestampTypes, micros
+from headrace.windowing.time.timestamps import Timestamp, TimestampTypes, from_micros, micros
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -327,7 +327,7 @@ class OrderedListState(StateCell, Generic[T]):
 
 
 def _pairs(rows: Iterable[tuple[int, int, T]], copies: Copies) -> list[tuple[Timestamp, T]]:
-    return [(Timestamp(micros=timestamp), _given(value, copies)) for timestamp, _, value in rows]
+    return [(from_micros(timestamp), _given(value, copies)) for timestamp, _, value in rows]
 
 
 def _given(value: T, copies: Copies) -> T:

@@ -11,7 +11,7 @@ from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.sdk.sources.writing import Write
 from headrace.triggers.pane import PaneInfo
-from headrace.windowing.time.timestamps import Timestamp
+from headrace.windowing.time.timestamps import Timestamp, from_micros
 from headrace.windowing.window import BoundedWindow
 
 
@@ -55,7 +55,7 @@ class Capture(Sink):
     def write(self, batch: SinkBatch) -> None:
         now = Timestamp(micros=batch.now)
         for row in batch.bundle.rows():
-            instant = Timestamp(micros=row.timestamp)
+            instant = from_micros(row.timestamp)
             self.elements.append(Captured(row.value, instant, row.windows, row.pane, row.diff, now))
 
     @property

@@ -131,7 +131,7 @@ def check_runner(
     kit = Kit(runner, streaming, batch, _reference(reference, runner), columns)
     counter = _VerdictCounter()
     kinds = each_kind() if pipelines is None else (pipelines,)
-    kinds = tuple(map(on_columns, kinds)) if columns else kinds
+    kinds = tuple(on_columns(kind, joins=True) for kind in kinds) if columns else kinds
     for runs in _packs(kinds, cases, pack, random_seed):
         counter.add(runs, kit.judge(runs))
         if until_broken and counter.broken:

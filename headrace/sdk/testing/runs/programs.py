@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from headrace.sdk.sources.scripted_stream import in_seconds
+from headrace.sdk.testing.runs.repeating import Pauses, Repeat, RepeatUnbounded
 from headrace.sdk.testing.runs.stateful_sum import SEEN
 from headrace.sdk.testing.runs.steps import (
     LAST_VALUES,
@@ -187,23 +188,40 @@ def _source(called: str, script: Script, columns: bool) -> Iterator[str]:
 def _steps(run: Steps) -> Iterator[str]:
     """Yield the lines of all groupings; a branch comes before the step that it joins."""
     came = _SOURCES[0]
+    scripts = zip(_SOURCES, run.scripts, strict=False)
+    bounded = {each for each, script in scripts if stream(script, run.columns).bounded}
     for n, step in enumerate(run.steps):
         other = _SOURCES[0 if step.branch else 1]
         for number, aside in run.branch(n):
-            yield from _step(number, aside, [other], run.columns)
+            yield from _step(number, aside, [other], run.columns, bounded)
+            if other in bounded:
+                bounded.add(f"grouped_{number}")
             other = f"grouped_{number}"
-        yield from _step(n, step, [came, other] if step.beside else [came], run.columns)
+        sides = [came, other] if step.beside else [came]
+        yield from _step(n, step, sides, run.columns, bounded)
+        if bounded.issuperset(sides[:1] if step.beside == "side" else sides):
+            bounded.add(f"grouped_{n}")
         came = f"grouped_{n}"
 
 
-def _step(n: int, step: Step, sides: Sequence[str], columns: bool) -> Iterator[str]:
-    """Yield the lines of a grouping and of the transforms that precede it."""
+def _step(
+    n: int, step: Step, sides: Sequence[str], columns: bool, bounded: set[str]
+) -> Iterator[str]:
+    """Yield the lines of a grouping and of the transforms that precede it.
+
+    Args:
+        n: the number of the grouping.
+        step: the grouping.
+        sides: the names of its inputs.
+        columns: whether the elements of the sources are rows.
+        bounded: the names of the bounded collections.
+    """
     into: list[str] = []
     for side, suffix in zip(sides, suffixes(n, step), strict=True):
         are_rows = columns and side in _SOURCES
         if step.pauses and not (into and step.beside == "side"):
             repeated = f"repeated_{suffix.replace(' ', '_')}"
-            repeat = f"hr.ParDo(RepeatUnbounded({code(step.pauses)}))"
+            repeat = _repeat(step.pauses, side in bounded)
             yield f"{repeated} = {side} | 'repeat {suffix}' >> {repeat}"
             side = repeated
         lines, prepared = _preparation(step, side, suffix, bool(into), are_rows)
@@ -228,6 +246,11 @@ def _step(n: int, step: Step, sides: Sequence[str], columns: bool) -> Iterator[s
         together += f" | 'together {n}' >> hr.Flatten()"
     yield f"grouped_{n} = {together} | {name(n)!r} >> {_grouping(step)}"
     yield f"panes_{n} = capture(grouped_{n}, 'panes {n}')"
+
+
+def _repeat(pauses: Pauses, bounded: bool) -> str:
+    dofn = Repeat if bounded else RepeatUnbounded
+    return f"hr.ParDo({dofn.__name__}({code(pauses)}))"
 
 
 def _grouping(step: Step) -> str:

@@ -20,12 +20,15 @@ HUGE: Final = 1 << 59
 EMPTY: Final[Mapping[str, str | None]] = {"a": None, "b": ""}
 """Keys in place of others, which must not be the same."""
 
+UNMATCHED: Final[Mapping[str, str | None]] = {"a": "unmatched"}
+"""A key in place of another, which the other side of a join does not have."""
+
 _KEPT: Final[tuple[Kind, ...]] = ("list", "state")
 """The kinds of results that stay."""
 
 
 @cache
-def on_columns(runs: st.SearchStrategy[Run]) -> st.SearchStrategy[Run]:
+def on_columns(runs: st.SearchStrategy[Run], joins: bool = False) -> st.SearchStrategy[Run]:
     """Draw the same runs, with elements that reach the first steps as columns.
 
     The first groupings of most of them combine in a way that is known for columns. Runs whose scripts have
@@ -33,6 +36,7 @@ def on_columns(runs: st.SearchStrategy[Run]) -> st.SearchStrategy[Run]:
 
     Args:
         runs: the strategy for runs.
+        joins: whether the first groupings of some become joins with a second source.
 
     >>> from hypothesis import find
     >>> from headrace.testing.strategies import runs
@@ -40,19 +44,25 @@ def on_columns(runs: st.SearchStrategy[Run]) -> st.SearchStrategy[Run]:
     >>> run.columns
     True
     """
-    return _on_columns(runs)
+    return _on_columns(runs, joins)
 
 
 @st.composite
-def _on_columns(draw: st.DrawFn, runs: st.SearchStrategy[Run]) -> Run:
+def _on_columns(draw: st.DrawFn, runs: st.SearchStrategy[Run], joins: bool) -> Run:
     run = draw(runs)
     if not _can_be_columns(run):
         return run
     first, *others = (attrs.evolve(s, branch=draw(_known_first(s.branch))) for s in run.steps)
     chain = (first, *others)
-    steps = chain if first.beside else draw(_known_first(chain))
     factor, keys = draw(st.sampled_from([1, 1, 1, HUGE])), draw(st.sampled_from([{}, {}, EMPTY]))
     script, other = (_changed(each, factor, keys) for each in (run.script, run.other))
+    if first.beside:
+        steps = chain
+    elif joins and not run.has_other and draw(st.sampled_from([False] * 5 + [True])):
+        steps = inherited((attrs.evolve(first, beside="join", later=0), *others))
+        other = _changed(script, -1, draw(st.sampled_from([{}, UNMATCHED])))
+    else:
+        steps = draw(_known_first(chain))
     return attrs.evolve(run, script=script, other=other, steps=steps, columns=True)
 
 

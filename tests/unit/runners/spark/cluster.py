@@ -128,11 +128,14 @@ class Cluster:
             )
 
     def _workers(self) -> int | None:
-        """How many workers the master knows; None while there is no master."""
+        """How many workers the master knows; None until it says so.
+
+        A master that starts first does not answer, then answers with its HTML page.
+        """
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/json/") as answer:
                 return int(json.load(answer)["aliveworkers"])
-        except OSError:
+        except (OSError, json.JSONDecodeError):
             return None
 
     @staticmethod

@@ -17,7 +17,7 @@ import pyarrow as pa
 from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.plan.planning import plan, with_side_input_files
-from headrace.runners.spark.batch import BatchStage
+from headrace.runners.spark.batch_stage import BatchStage
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.keyed_processor import states_of
 from headrace.runners.spark.shuffle.bundle_columns import pack

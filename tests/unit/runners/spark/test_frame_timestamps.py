@@ -25,5 +25,8 @@ def test_other_floats_are_left_to_the_conversion_with_checks(other: float | None
 def test_other_columns() -> None:
     assert micros_of_floats(pa.array([1, 2])) is None
     assert micros_of_floats(pa.array([], pa.float64())) is None
+    with pytest.raises(TypeError) as error:
+        FrameRows(lambda row: row.t + 1).bundle(pa.RecordBatch.from_pydict({"t": [1.0, None]}))
+    assert error.value.__notes__ == ["on the element Row(t=None)"]
     bundle = FrameRows("t").bundle(pa.RecordBatch.from_pydict({"t": [4.1e9, 1.0]}))
     assert list(bundle.timestamps) == [4_100_000_000_000_000, 1_000_000]

@@ -22,6 +22,7 @@ from headrace.runners.plan.table_fields import with_table_sources
 from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.spark import SparkRunner, batch
 from headrace.runners.spark.pushdown.pushing import pushed_down
+from headrace.sdk.coders.stored.stable import pickle_is_refused
 from headrace.sdk.elements.value_tables import WHITE_SPACE
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterCount, Repeatedly
@@ -167,18 +168,44 @@ def test_the_panes_are_those_of_the_local_runner(
     drawn: list[Program], tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
 ) -> None:
     home = tmp_path_factory.mktemp("programs")
-    with hr.Pipeline("local", argv=[]) as p:
-        expected = [
-            capture(each.grouped(p, str(n), each.read(home / str(n), None)), f"Panes {n}")
-            for n, each in enumerate(drawn)
-        ]
     with hr.Pipeline("spark", argv=[]) as p:
-        found = [
-            capture(each.grouped(p, str(n), each.read(home / str(n), spark)), f"Panes {n}")
-            for n, each in enumerate(drawn)
-        ]
-        pushed = pushed_down(planned(p), spark).plan.pushed
-    assert len(pushed) == len(drawn)
+        found = captured(p, drawn, home, spark)
+        assert len(pushed_down(planned(p), spark).plan.pushed) == len(drawn)
+        assert isinstance(lowered(p, spark), batch.OnWorkers)
+    require_same(drawn, found, home)
+
+
+@settings(
+    max_examples=1, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
+@given(drawn=st.lists(programs(), min_size=8, max_size=8))
+def test_the_panes_of_one_grouping_are_made_on_the_driver(
+    drawn: list[Program], tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
+) -> None:
+    home = tmp_path_factory.mktemp("programs")
+    found = []
+    for n, each in enumerate(drawn):
+        with hr.Pipeline("spark", argv=[]) as p:
+            found.append(captured_one(p, each, n, home, spark))
+            assert isinstance(lowered(p, spark), batch.OnDriver)
+    require_same(drawn, found, home)
+
+
+def captured_one(
+    p: hr.Pipeline, program: Program, n: int, home: Path, spark: SparkSession | None
+) -> Any:
+    return capture(program.grouped(p, str(n), program.read(home / str(n), spark)), f"Panes {n}")
+
+
+def captured(
+    p: hr.Pipeline, drawn: list[Program], home: Path, spark: SparkSession | None
+) -> list[Any]:
+    return [captured_one(p, each, n, home, spark) for n, each in enumerate(drawn)]
+
+
+def require_same(drawn: list[Program], found: list[Any], home: Path) -> None:
+    with hr.Pipeline("local", argv=[]) as p:
+        expected = captured(p, drawn, home, None)
     for program, one, other in zip(drawn, found, expected, strict=True):
         assert panes(one) == panes(other), program
 
@@ -194,7 +221,7 @@ def sums(p: hr.Pipeline, path: Path, combiner: Any = sum, **windowing: Any) -> A
     return rows | hr.GroupBy("word").aggregate_field("number", combiner, "total")
 
 
-def lowered(p: hr.Pipeline, spark: SparkSession) -> DataFrame:
+def lowered(p: hr.Pipeline, spark: SparkSession) -> batch.Lowered:
     return batch.lower(spark, 2, 0, None, pushed_down(planned(p), spark))
 
 
@@ -208,12 +235,37 @@ def test_python_runs_only_after_the_grouping(file: Path, spark: SparkSession) ->
     p = hr.Pipeline("spark", argv=[])
     totals = sums(p, file)
     totals | hr.io.WriteToParquet(str(file.parent / "totals"))
-    text = lowered(p, spark)._jdf.queryExecution().executedPlan().toString()
-    operators = re.findall(r"^[ +*:\-\d()]*([A-Z]\w+)", text, re.MULTILINE)
-    python = [name for name in operators if "Python" in name or "Arrow" in name]
-    assert python == ["MapInArrow"]
+    found = lowered(p, spark)
+    assert isinstance(found, batch.OnWorkers)
+    operators = operators_of(found.frame)
+    assert [name for name in operators if PYTHON.search(name)] == ["MapInArrow"]
     assert operators.index("MapInArrow") < operators.index("HashAggregate")
     assert operators.count("Exchange") == 1
+
+
+def test_no_worker_of_python_runs_for_sinks_of_the_driver(file: Path, spark: SparkSession) -> None:
+    p = hr.Pipeline("spark", argv=[])
+    capture(sums(p, file))
+    found = lowered(p, spark)
+    assert isinstance(found, batch.OnDriver)
+    operators = operators_of(found.frame)
+    assert not any(map(PYTHON.search, operators))
+    assert operators.count("Exchange") == 1
+
+
+def test_a_run_without_pickle_leaves_the_driver_as_it_was(file: Path) -> None:
+    with hr.Pipeline("spark", argv=["--no-pickle"]) as p:
+        found = capture(sums(p, file))
+    assert len(found.elements) == 3
+    assert not pickle_is_refused()
+
+
+PYTHON = re.compile("Python|Arrow")
+
+
+def operators_of(frame: DataFrame) -> list[str]:
+    text = frame._jdf.queryExecution().executedPlan().toString()
+    return re.findall(r"^[ +*:\-\d()]*([A-Z]\w+)", text, re.MULTILINE)
 
 
 def test_a_file_of_panes_has_the_columns_of_elements(file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import threading
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.io import Commit, PartSink, Sink, SinkBatch, SinkPart
+from headrace.runners.engine.gc_tuning import ALLOCATIONS
 from headrace.runners.spark import SparkRunner
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly
 from headrace.windowing import FixedWindows
@@ -54,6 +56,8 @@ class Ids(Sink):
     values: list[Any] = attrs.field(factory=list)
     pids: set[int] = attrs.field(factory=set)
     events: list[str] = attrs.field(factory=list)
+    collected_after: set[int] = attrs.field(factory=set)
+    """Numbers of allocations after which garbage was collected."""
 
     def open(self) -> None:
         self.events.append("open")
@@ -62,6 +66,7 @@ class Ids(Sink):
         self.ids.append(batch.id)
         self.values += batch.bundle.values
         self.pids.add(os.getpid())
+        self.collected_after.add(gc.get_threshold()[0])
 
     def close(self) -> None:
         self.events.append("close")
@@ -195,6 +200,7 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     assert set(ids.ids) <= set(pids.commits)
     assert pids.commits == sorted(set(pids.commits))
     assert os.getpid() not in {pid for pid, _ in pids.parts}
+    assert ids.collected_after == {ALLOCATIONS}
     assert ids.events == ["open", "close"]
 
 

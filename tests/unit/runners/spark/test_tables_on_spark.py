@@ -52,7 +52,7 @@ def totals(p: hr.Pipeline, read: Any, on_columns: bool) -> list[Any]:
     pairs = paid | f"Pairs {on_columns}" >> (
         hr.Map(taken) if on_columns else hr.Map(lambda sale: taken(sale))
     )
-    return [
+    combined = [
         capture(
             pairs
             | f"Windows {on_columns} {number} {index}" >> hr.WindowInto(window_fn)
@@ -62,6 +62,18 @@ def totals(p: hr.Pipeline, read: Any, on_columns: bool) -> list[Any]:
         for number, combiner in enumerate(COMBINERS)
         for index, window_fn in enumerate(WINDOWS)
     ]
+    if on_columns:
+        rows = paid | hr.Select("shop", "paid") | hr.WithKeys(attrgetter("shop"))
+    else:
+        rows = pairs | "Rows" >> hr.MapTuple(
+            lambda shop, cost: (shop, hr.Row(shop=shop, paid=cost))
+        )
+    sides = tuple(
+        side | f"Side {on_columns} {number}" >> hr.WindowInto(WINDOWS[1])
+        for number, side in enumerate((pairs, rows))
+    )
+    matches: Any = sides | f"Join {on_columns}" >> hr.FullJoin()
+    return [*combined, capture(matches, f"Matches {on_columns}")]
 
 
 def panes(captured: list[Any]) -> list[list[str]]:

@@ -375,6 +375,12 @@ def test_a_function_of_rows_gives_their_times(table: Table) -> None:
     assert source.records is None
     (partition,) = source.partitions()
     assert [float(each.timestamp) for each in source.read(partition)] == [11]
+    source = VersionSource(table.versions(), timestamp=lambda row: row["name"] + 1)
+    with pytest.raises(TypeError) as error:
+        list(source.read(partition))
+    (note,) = error.value.__notes__
+    assert note.startswith("on the element {")
+    assert "'name': 'n1'" in note
 
 
 def test_an_earlier_version(table: Table) -> None:

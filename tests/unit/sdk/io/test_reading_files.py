@@ -206,6 +206,13 @@ def test_a_record_without_a_time_is_named(runner, tmp_path, time):
     assert error.value.where == f"{tmp_path}/a.csv, record 2: Row(name='b', time=None)"
 
 
+def test_a_record_whose_time_cannot_be_computed_is_named(runner, mode, tmp_path):
+    (tmp_path / "a.txt").write_text("1\nb\n")
+    with pytest.raises(ValueError, match="could not convert") as error:
+        read(runner, mode, ReadFromText(tmp_path, timestamp=float))
+    assert error.value.__notes__[0] == "on the element 'b'"
+
+
 def test_windows_follow_the_timestamps_of_a_file(runner, mode, tmp_path):
     lines = [f'{{"key": "k", "time": {time}}}\n' for time in (1, 59, 60, 200)]
     (tmp_path / "a.json").write_text("".join(lines))

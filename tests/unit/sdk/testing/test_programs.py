@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis.vendor.pretty import pretty
 
 from headrace.sdk.testing.runs.programs import program
@@ -14,9 +14,10 @@ from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.run_on_runner import pane, run_alone
 from headrace.sdk.testing.runs.steps import Step
 from headrace.testing import TestStream
-from headrace.testing.strategies import on_columns, pipelines, runs, streams
+from headrace.testing.strategies import Pauses, on_columns, pipelines, runs, streams
 from headrace.triggers import WindowingStrategy
 from headrace.windowing import Timestamp, TimestampedValue
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.unit.sdk.testing.pair_elements import PAIRS
 
 
@@ -32,6 +33,7 @@ def ran(text: str) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("capsys")
 @settings(max_examples=60, suppress_health_check=[])
+@example(Run((("watermark", MAX_MICROS),), (Step(WindowingStrategy(), pauses=Pauses(every=1)),)))
 @given(pipelines() | on_columns(pipelines()))
 def test_the_program_of_a_pipeline_says_what_the_pipeline_says(run: Run) -> None:
     found = ran(program(run))

@@ -61,8 +61,9 @@ def send_code(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
     Raises:
         PipelineError: a file does not exist.
     """
-    code = [*_always(), *sources(user_modules())]
-    name = f"headrace-{_digest(code)}.zip"
+    users = list(sources(user_modules()))
+    code = [*_always(), *users]
+    name = f"headrace-{hashlib.sha256(_always_contents() + _contents(users)).hexdigest()[:16]}.zip"
     if is_connect(spark):
         for file in py_files:
             check_exists(file)
@@ -125,13 +126,19 @@ def zipped(files: Iterable[SourceFile]) -> bytes:
     return buffer.getvalue()
 
 
-def _digest(files: Iterable[SourceFile]) -> str:
-    digest = hashlib.sha256()
+@cache
+def _always_contents() -> bytes:
+    return _contents(_always())
+
+
+def _contents(files: Iterable[SourceFile]) -> bytes:
+    """Return the names of files with digests of their contents."""
+    contents = []
     for file in files:
         status = file.path.stat()
         content = _content_digest(file.path, status.st_size, status.st_mtime_ns)
-        digest.update(f"{file.name}\0{content}\0".encode())
-    return digest.hexdigest()[:16]
+        contents.append(f"{file.name}\0{content}\0")
+    return "".join(contents).encode()
 
 
 @cache

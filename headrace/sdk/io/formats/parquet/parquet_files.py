@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import accumulate
 from typing import Any, ClassVar, Final, Self
@@ -29,9 +29,10 @@ from headrace.sdk.io.files.file_tables import FileTables
 from headrace.sdk.io.files.opening import opened
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.parquet.arrow import arrow
+from headrace.sdk.io.formats.parquet.small_dictionaries import small_dictionary_columns
 from headrace.sdk.io.formats.parquet.time_columns import timed_table
 
-TABLE_ROWS: Final = 1 << 16
+TABLE_ROWS: Final = 1 << 17
 """The number of records in a table."""
 
 
@@ -46,6 +47,7 @@ class ParquetFiles(FileSource, FileTables):
         as_rows: whether records are rows.
         timestamp: a column, or a function of the dictionary, that gives its event time.
         fields: the columns of the tables of files that have all of these; by default those of the records.
+        keys: the columns whose text stays numbers of a dictionary where the file has a small one.
 
     >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
     [{'airport': 'EWR', 'delay': 7}]
@@ -57,6 +59,7 @@ class ParquetFiles(FileSource, FileTables):
     schema: type | None = attrs.field(default=None, kw_only=True)
     as_rows: bool = attrs.field(default=False, kw_only=True)
     fields: tuple[str, ...] = attrs.field(default=(), kw_only=True)
+    keys: tuple[str, ...] = attrs.field(default=(), kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         """Check that only one argument names the columns, or the kind of the records."""
@@ -120,8 +123,11 @@ class ParquetFiles(FileSource, FileTables):
     def with_fields(self, names: Sequence[str]) -> Self:
         return attrs.evolve(self, fields=tuple(names))
 
+    def with_keys(self, names: Collection[str]) -> Self:
+        return attrs.evolve(self, keys=tuple(names))
+
     def tables_from(self, path: str, place: FilePlace) -> Iterator[Bundle]:
-        with self.opened_file(path) as file:
+        with self.opened_file(path, self.keys) as file:
             kept = self._kept(self._selected(file, path))
             read = needed(kept, self.timestamp)
             for batch in _batches_from(file, place.records, list(read or kept), TABLE_ROWS):
@@ -159,14 +165,24 @@ class ParquetFiles(FileSource, FileTables):
         return list(selected)
 
     @contextmanager
-    def opened_file(self, path: str) -> Iterator[Any]:
-        """Open a file."""
+    def opened_file(self, path: str, keys: Sequence[str] = ()) -> Iterator[Any]:
+        """Open a file.
+
+        Args:
+            path: its path.
+            keys: the columns that it reads as numbers of a dictionary, if this is small.
+        """
         parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
         with reading(path), _as_os_errors(pyarrow), ExitStack() as stack:
             source = opened(path)
             if not isinstance(source, str):
                 stack.enter_context(source)
-            yield stack.enter_context(parquet.ParquetFile(source))
+            file = stack.enter_context(parquet.ParquetFile(source))
+            small = small_dictionary_columns(file, keys)
+            if small:
+                read = parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=small)
+                file = stack.enter_context(read)
+            yield file
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
         with self.opened_file(path) as file:
