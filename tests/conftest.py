@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 from headrace.sdk.options.pipeline_options import PipelineOptions
 from headrace.sdk.pipelines.graph import Graph
@@ -49,6 +50,12 @@ settings.register_profile(
 )
 PROFILE = "cases" if "HEADRACE_CASES" in os.environ else "ci" if os.environ.get("CI") else "fast"
 settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
+
+providers._get_local_constants = lambda: providers._local_constants  # which stay empty
+"""Hypothesis draws no constants of imported modules, else what ``derandomize`` draws depends on the imports.
+
+pytest-xdist gives each process other tests, and a dry run draws the runs that are drawn again on Spark.
+"""
 
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
