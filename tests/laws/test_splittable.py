@@ -285,14 +285,14 @@ BUGS = [
 def test_a_bug_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = hundred_cases()
+    cases = many_cases()
     bug(monkeypatch)
     assert any(is_broken(law, *case) for case in cases for law in (*LAWS, check_delays))
 
 
 @cache
-def hundred_cases() -> list[tuple[list[Round], int | None]]:
-    return drawn(st.tuples(scripts, limits), 100)
+def many_cases() -> list[tuple[list[Round], int | None]]:
+    return drawn(st.tuples(scripts, limits), 1_000)
 
 
 def is_broken(law: Law, script: list[Round], claims: int | None) -> bool:

@@ -328,14 +328,14 @@ BUGS = [
 def test_a_bug_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = hundred_cases()
+    cases = many_cases()
     bug(monkeypatch)
     assert any(map(is_broken, cases))
 
 
 @cache
-def hundred_cases() -> list[StatefulRun]:
-    return drawn(stateful_runs(), 100)
+def many_cases() -> list[StatefulRun]:
+    return drawn(stateful_runs(), 1_000)
 
 
 def is_broken(run: StatefulRun) -> bool:

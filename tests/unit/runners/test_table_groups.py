@@ -348,7 +348,7 @@ SHOWS_IN: dict[str, dict[str, Any]] = {
     "sessions that touch are one": {"windows": SESSIONS},
     "late rows are lost": {"windows": SESSIONS, "strategies": TRIGGERS[1:3]},
 }
-"""The part of the cases in which a bug shows, if it is a small one: a search must find it whatever is drawn."""
+"""The cases in which a bug shows, where these are few: a search must find it whatever is drawn."""
 
 
 @pytest.mark.parametrize("name", BUGS)
