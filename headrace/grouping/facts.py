@@ -10,7 +10,7 @@ from enum import Enum
 
 import attrs
 
-from headrace.triggers.refinement import ClosingBehavior
+from headrace.triggers.refinement import ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.timestamp_combiner import TimestampCombiner
@@ -39,8 +39,8 @@ class Firing(Enum):
     FIRST_AT_END = "first at the end of the window"
     """First at its end, and again only for elements that arrive later."""
 
-    AFTER_COUNT = "after a number of elements, and at the end of the window"
-    """Not before a number of elements; at its end, if there were fewer; and again for later elements."""
+    AFTER_COUNT = "after each number of elements, and at the end of the window"
+    """Early after a number of elements, again and again; at its end; and again for later elements."""
 
     NONE_EARLY = "not before the end of the window"
     """Not before its end; a window can also have other outputs, or must be kept for them."""
@@ -183,10 +183,11 @@ def panes_of(
 
 
 def _fires_after_count(strategy: WindowingStrategy) -> bool:
-    """Return whether a window can fire early only after several elements, and needs nothing else before."""
-    counts = strategy.trigger.has_on_time and 1 < strategy.trigger.early_count < NEVER
+    """Return whether a window fires early after each number of elements, and at its end."""
+    counts = 0 < strategy.trigger.early_count < NEVER
+    always = strategy.on_time is OnTimeBehavior.FIRE_ALWAYS
     kept = strategy.closing is ClosingBehavior.FIRE_ALWAYS or strategy.late_tag
-    return bool(counts and not kept)
+    return bool(counts and always and not kept)
 
 
 def _windows(window_fn: WindowFn) -> WindowMerging:

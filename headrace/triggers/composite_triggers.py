@@ -97,10 +97,6 @@ class Repeatedly(Trigger):
         return False
 
     @property
-    def early_count(self) -> int:
-        return self.underlying.early_count
-
-    @property
     def children(self) -> tuple[Trigger, ...]:
         return (self.underlying,)
 

@@ -74,10 +74,6 @@ class AfterCount(_DataTrigger):
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return bool(state != FINISHED and state >= self.count)
 
-    @property
-    def early_count(self) -> int:
-        return self.count
-
     def _arguments(self) -> Iterable[str]:
         yield repr(self.count)
 

@@ -173,8 +173,11 @@ class Trigger:
 
     @property
     def early_count(self) -> int:
-        """The least number of elements with which a window fires before its end; 1 if it is not known."""
-        return NEVER if self.fires_only_at_end else 1
+        """The number of elements with which a window fires before its end, again and again.
+
+        NEVER if it fires at its end first; 0 if something else decides, too.
+        """
+        return NEVER if self.fires_only_at_end else 0
 
     @property
     def needs_only_counts(self) -> bool:

@@ -9,6 +9,7 @@ import attrs
 
 from headrace.errors import PipelineError
 from headrace.triggers.composite_triggers import Repeatedly
+from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.trigger import (
     ASLEEP,
     FINISHED,
@@ -183,7 +184,9 @@ class AfterWatermark(Trigger):
 
     @property
     def early_count(self) -> int:
-        return NEVER if self.early is None else self.early.early_count
+        if self.early is None:
+            return NEVER
+        return self.early.underlying.count if isinstance(self.early.underlying, AfterCount) else 0
 
     @property
     def children(self) -> tuple[Trigger, ...]:

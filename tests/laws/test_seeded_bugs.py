@@ -260,6 +260,22 @@ def first_pane_not_retracted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TierWindow, "take", without_output)
 
 
+def early_pane_not_retracted(patch: pytest.MonkeyPatch) -> None:
+    """A pane does not retract the EARLY pane before it, in a window without a full state."""
+    patch.setattr(TierWindow, "_retractions", lambda self, ready, emitter: iter(()))
+
+
+def counted_on_after_an_early_pane(patch: pytest.MonkeyPatch) -> None:
+    """A window without a full state counts the elements of an EARLY pane again for the next one."""
+
+    def without_reset(self, found, counts, until):
+        for key, count in zip(found, counts, strict=True):
+            self.counts[key] += count
+        return [key for key in found if self.counts[key] >= until]
+
+    patch.setattr(TierWindow, "count", without_reset)
+
+
 def first_pane_of_session_not_retracted(patch: pytest.MonkeyPatch) -> None:
     """A late element does not retract the first pane of its session."""
     take = SessionTier.take
@@ -302,6 +318,9 @@ def sketch_that_claims_to_subtract(patch: pytest.MonkeyPatch) -> None:
 
     kind = ApproximateCountDistinctCombineFn
     patch.setattr(kind, "subtract_input", ignored, raising=False)
+    patch.setattr(
+        kind, "can_subtract", True
+    )  # isinstance would remember it for the tests that follow
 
 
 def evictor_keeps_what_came_last(patch: pytest.MonkeyPatch) -> None:
@@ -356,34 +375,36 @@ class Bug:
 
 BUGS = [
     Bug(missing_watermark_hold, [IN_TIME], 4),
-    Bug(retraction_after_replacement, [TAKEN_BACK.sentence], 1),
+    Bug(retraction_after_replacement, [TAKEN_BACK.sentence], 3),
     Bug(counts_of_merged_windows_not_added, [COUNTED.sentence], 92),
     Bug(indexes_continue_in_a_merged_window, [NUMBERED.sentence], 1),
-    Bug(late_by_the_watermark, [EXPIRED_ONLY.sentence, LIKE_BATCH.sentence], 1),
-    Bug(second_on_time_pane, [ONE_ON_TIME.sentence], 8),
-    Bug(sessions_do_not_split, [LIKE_BATCH.sentence, UNTIL.sentence, STANDS.sentence], 32),
-    Bug(timestamp_of_new_elements_only, [STAMPED.sentence], 24),
-    Bug(expired_windows_forgotten, [APART.sentence, LIKE_BATCH.sentence, UNTIL.sentence], 49),
-    Bug(dropped_elements_extend_windows, [LIKE_BATCH.sentence, UNTIL.sentence], 13),
-    Bug(dropped_elements_forgotten, [DROPPED_TOGETHER.sentence], 190),
+    Bug(late_by_the_watermark, [EXPIRED_ONLY.sentence, LIKE_BATCH.sentence], 3),
+    Bug(second_on_time_pane, [ONE_ON_TIME.sentence], 5),
+    Bug(sessions_do_not_split, [LIKE_BATCH.sentence, UNTIL.sentence, STANDS.sentence], 71),
+    Bug(timestamp_of_new_elements_only, [STAMPED.sentence], 1),
+    Bug(expired_windows_forgotten, [APART.sentence, LIKE_BATCH.sentence, UNTIL.sentence], 37),
+    Bug(dropped_elements_extend_windows, [LIKE_BATCH.sentence, UNTIL.sentence], 103),
+    Bug(dropped_elements_forgotten, [DROPPED_TOGETHER.sentence], 229),
     Bug(earlier_trigger_state_kept, [COUNTED.sentence], 92),
     Bug(timer_without_hold, [IN_TIME], 16),
     Bug(timer_fires_twice, [LIKE_BATCH.sentence], 16),
     Bug(state_of_earlier_rounds_lost, [LIKE_BATCH.sentence], 16),
-    Bug(side_window_ready_too_early, [SIDE_CONTENT.sentence], 23),
-    Bug(waiting_element_without_hold, [IN_TIME, LIKE_ITS_BATCH, KEEPS_WINDOWS.sentence], 80),
-    Bug(side_window_of_another_time, [SIDE_CONTENT.sentence], 80),
-    Bug(timer_overtakes_waiting_element, [IN_TIME, LIKE_ITS_BATCH], 23),
+    Bug(side_window_ready_too_early, [SIDE_CONTENT.sentence], 17),
+    Bug(waiting_element_without_hold, [IN_TIME, LIKE_ITS_BATCH, KEEPS_WINDOWS.sentence], 23),
+    Bug(side_window_of_another_time, [SIDE_CONTENT.sentence], 57),
+    Bug(timer_overtakes_waiting_element, [IN_TIME, LIKE_ITS_BATCH], 17),
     Bug(side_input_of_another_window, [SIDE_CONTENT.sentence], 23),
-    Bug(first_pane_not_retracted, [UNWATCHED], 85),
+    Bug(first_pane_not_retracted, [UNWATCHED], 61),
+    Bug(early_pane_not_retracted, [TAKEN_BACK.sentence, UNWATCHED], 61),
+    Bug(counted_on_after_an_early_pane, [UNWATCHED], 44),
     Bug(first_pane_of_session_not_retracted, [UNWATCHED], 28),
     Bug(second_of_merged_sessions_lost, [UNWATCHED], 77),
-    Bug(squares_not_subtracted, [LIKE_BATCH.sentence, UNTIL.sentence], 14),
-    Bug(sketch_that_claims_to_subtract, [LIKE_BATCH.sentence], 3),
-    Bug(evictor_keeps_what_came_last, [LIKE_BATCH.sentence, UNTIL.sentence], 2),
-    Bug(restamped_in_the_old_windows, [NEW_WINDOWS.sentence], 10),
-    Bug(deferred_work_lost, [REPEATED_ONCE.sentence], 170),
-    Bug(restriction_without_hold, [IN_TIME], 22),
+    Bug(squares_not_subtracted, [LIKE_BATCH.sentence, UNTIL.sentence], 105),
+    Bug(sketch_that_claims_to_subtract, [LIKE_BATCH.sentence], 109),
+    Bug(evictor_keeps_what_came_last, [LIKE_BATCH.sentence, UNTIL.sentence], 22),
+    Bug(restamped_in_the_old_windows, [NEW_WINDOWS.sentence], 13),
+    Bug(deferred_work_lost, [REPEATED_ONCE.sentence], 86),
+    Bug(restriction_without_hold, [IN_TIME], 86),
 ]
 
 

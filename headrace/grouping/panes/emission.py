@@ -2,7 +2,9 @@
 
 All panes of all runners are made here. :meth:`PaneEmitter.fire` makes the panes of a window with a trigger
 and state. A window with only one pane, at its end, needs neither: :meth:`PaneEmitter.emit_final` and
-:meth:`PaneEmitter.final_panes` make that pane from its content alone.
+:meth:`PaneEmitter.final_panes` make that pane from its content alone. Windows that fire after each number of
+elements need the number of their panes: :meth:`PaneEmitter.early_panes` and :meth:`PaneEmitter.on_time_panes`
+make the panes of many keys.
 """
 
 from __future__ import annotations
@@ -116,19 +118,49 @@ class PaneEmitter:
         pairs = _pairs(arrivals, self._reduction.finals)
         return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(ONLY_FIRING))
 
-    def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
-        """Return the first panes of many windows that end now, of insertions alone, as a bundle.
+    def early_panes(self, arrivals: ArrivalColumns, numbers: Iterable[int]) -> Bundle:
+        """Return the next EARLY panes of many windows, of insertions alone, as a bundle.
+
+        Args:
+            arrivals: the windows; in discarding mode their contents must not be used afterwards.
+            numbers: how many EARLY panes each window has had.
+        """
+        panes = list(map(_early_pane, numbers))
+        return Bundle(self._read(arrivals), arrivals.lasts, arrivals.windows, panes)
+
+    def retractions(self, arrivals: ArrivalColumns, numbers: Iterable[int]) -> Bundle:
+        """Return the retractions of the last EARLY panes of many windows as a bundle.
+
+        Args:
+            arrivals: the windows, with the value of each pane in place of a content.
+            numbers: how many EARLY panes each window has had.
+        """
+        pairs = list(zip(arrivals.keys, arrivals.contents, strict=True))
+        panes = [_early_pane(number - 1) for number in numbers]
+        return Bundle(pairs, arrivals.lasts, arrivals.windows, panes, repeat(RETRACT))
+
+    def on_time_panes(
+        self, arrivals: ArrivalColumns, watermark: int, numbers: Sequence[int] = ()
+    ) -> Bundle:
+        """Return the ON_TIME panes of many windows that end now, of insertions alone, as a bundle.
 
         Args:
             arrivals: the windows; in discarding mode their contents must not be used afterwards.
             watermark: the input watermark, in microseconds.
+            numbers: how many EARLY panes each window has had, if one of them has had some.
         """
-        reduction = self._reduction
-        pairs = _pairs(arrivals, reduction.finals if self._discards else reduction.results)
-        panes = self._first_pane_infos(arrivals.lasts, watermark)
-        return Bundle(pairs, arrivals.lasts, arrivals.windows, panes)
+        panes = self._on_time_infos(arrivals.lasts, watermark)
+        if any(numbers):
+            rows = zip(panes, numbers, strict=False)
+            panes = [pane_info(_ON_TIME, number, 0, pane.is_last) for pane, number in rows]
+        return Bundle(self._read(arrivals), arrivals.lasts, arrivals.windows, panes)
 
-    def _first_pane_infos(self, lasts: Column[int], watermark: int) -> Column[PaneInfo]:
+    def _read(self, arrivals: ArrivalColumns) -> list[Any]:
+        """Return the values of panes with their keys."""
+        reduction = self._reduction
+        return _pairs(arrivals, reduction.finals if self._discards else reduction.results)
+
+    def _on_time_infos(self, lasts: Column[int], watermark: int) -> Column[PaneInfo]:
         """Return the first pane of each window; the last one, too, if the window closes with it."""
         strategy = self._strategy
         if strategy.trigger.may_finish(strategy):
@@ -186,6 +218,11 @@ def _pairs(
     if not arrivals.keys:
         return []
     return list(zip(arrivals.keys, read(arrivals.contents, note), strict=True))
+
+
+def _early_pane(number: int) -> PaneInfo:
+    """Return an EARLY pane by its number."""
+    return pane_info(_EARLY, number, -1, False)
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:

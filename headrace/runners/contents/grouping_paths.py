@@ -52,8 +52,8 @@ class Keep(Enum):
     LATE_WINDOWS = "contents by window; full states of keys with late elements"
     """Contents by window, and full states where a second pane is possible."""
 
-    EARLY_WINDOWS = "contents by window; full states of keys with early panes or late elements"
-    """Contents by window with counts, and full states where a pane was early or a second one can be late."""
+    EARLY_WINDOWS = "contents and early panes by window; full states of keys with late elements"
+    """Contents by window with counts and early panes, and full states where another pane can be late."""
 
     SESSIONS = "sessions by key; full states of keys with late elements"
     """Contents by key and session, and full states where a second pane is possible."""
@@ -100,6 +100,9 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
 
 CAN_BE_TABLES: Final = frozenset({Collect.NUMBERS, Collect.VALUES, Collect.SESSIONS})
 """How groupings collect that can also collect tables."""
+
+WITH_COUNTS: Final = frozenset({Keep.LATE_WINDOWS, Keep.EARLY_WINDOWS})
+"""What is kept by window with a number of elements for each key: of late elements, or since the last pane."""
 
 _BY_ELEMENT: Final = GroupingPath(Collect.ELEMENTS, Keep.FULL)
 _FULL: Final = GroupingPath(Collect.VALUES, Keep.FULL)

@@ -85,6 +85,8 @@ class Group(Operator):
         self._count(out)
         if len(out):
             self.send(self.step.main, out.bundle())
+        for bundle in resized(out.early):
+            self.send(self.step.main, bundle)
         if out.late and self.step.late is not None:
             self.send(self.step.late, Bundle.of(out.late))
         self._emit_on_time(chain.from_iterable(out.on_time))
@@ -108,6 +110,11 @@ class Group(Operator):
                 self.metrics.retractions += number
             else:
                 self.metrics.panes[timing.name] += number
+        for bundle in out.early:
+            if next(iter(bundle.diffs)) == RETRACT:
+                self.metrics.retractions += len(bundle)
+            else:
+                self.metrics.panes[PaneInfoTiming.EARLY.name] += len(bundle)
         self.metrics.late_dropped += out.dropped
 
 

@@ -40,12 +40,14 @@ class KeyedPanes:
         panes: the panes of keys with full states.
         late: dropped elements, if late elements have an output.
         dropped: the number of dropped elements.
+        early: the EARLY panes of windows, many keys at a time, and the retractions of EARLY panes.
         on_time: the panes of windows that end, many keys at a time; of a key they come after other panes.
     """
 
     panes: Panes = attrs.field(factory=Panes)
     late: list[Element] = attrs.field(factory=list)
     dropped: int = 0
+    early: list[Bundle] = attrs.field(factory=list)
     on_time: list[Iterable[Bundle]] = attrs.field(factory=list)
     _keys: list[object] = attrs.field(factory=list)
 

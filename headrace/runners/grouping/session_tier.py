@@ -16,9 +16,9 @@ from typing import Any, Final
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.light_window import LightWindow
 from headrace.grouping.pane_output import ArrivalColumns
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.state.key_state import Output
@@ -126,7 +126,7 @@ class SessionTier:
         self._live, self._returned = EndQueue(width), EndQueue(width)
 
     def process(
-        self, arrivals: Iterable[KeySessions], clock: Clock, full: KeyedTable
+        self, arrivals: Iterable[KeySessions], clock: Clock, full: KeyedTable, out: KeyedPanes
     ) -> Iterator[KeyArrivals]:
         """Add sessions to those of their keys, unless elements are behind the watermark.
 
@@ -206,18 +206,18 @@ class SessionTier:
             contents=[session.content for session in due],
             count=0,
         )
-        bundle = self.grouping.emitter.first_panes(columns, watermark)
+        bundle = self.grouping.emitter.on_time_panes(columns, watermark)
         self._fired.extend(due)
         if self.step.strategy.discards:
             for session in due:
                 session.fired, session.content = True, None
             return bundle
-        retracting = self.step.strategy.retracts
+        retracting, copy = self.step.strategy.retracts, self.step.reduction.copy_result
         rows = zip(due, columns.windows, bundle.panes, bundle.values, strict=False)
         for session, (window,), pane, (_, value) in rows:
             session.fired = True
             if retracting:
-                session.output = Output(value, window.last, window, pane)
+                session.output = Output(copy(value), window.last, window, pane)
         return bundle
 
     def _remove(self, watermark: int) -> None:
@@ -255,7 +255,7 @@ class SessionTier:
         if kept is None:
             return None
         windows = [
-            FirstPaneWindow(interval(s.start, s.end), s.content, s.fired, s.output) for s in kept
+            LightWindow(interval(s.start, s.end), s.content, s.fired, s.output) for s in kept
         ]
         for session in kept:
             session.end = REMOVED
@@ -263,8 +263,9 @@ class SessionTier:
 
     def put(self, identity: Hashable, key: object, state: LightState) -> None:
         """Add a key with its sessions."""
-        for (start, end), *kept in state.windows:
-            self._keep(KeptSession(identity, key, state.closed_until, start, end, *kept))
+        for (start, end), content, fired, output, _ in state.windows:
+            bounds = state.closed_until, start, end
+            self._keep(KeptSession(identity, key, *bounds, content, fired, output))
 
     def _keep(self, session: KeptSession) -> None:
         """Add a session after the others of its key."""

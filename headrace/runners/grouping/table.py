@@ -1,9 +1,8 @@
 """The table of a grouping: a light tier for most keys, and a full tier for the rest.
 
-A key, or a window of a key, enters the light tier. It is promoted to the full tier when an element needs the
-state of a :class:`~headrace.grouping.grouping.Grouping`: one behind the watermark, or one with which its
-window fires early. A full state compacts to a light one as soon as its windows have not fired, or have fired
-once, at their end (:mod:`headrace.grouping.first_pane`).
+A key, or a window of a key, enters the light tier. It is promoted to the full tier when an element behind the
+watermark needs the state of a :class:`~headrace.grouping.grouping.Grouping`. A full state compacts to a light
+one as soon as its windows have not fired, or last at their end (:mod:`headrace.grouping.light_window`).
 
 The table of paths (:mod:`headrace.runners.contents.grouping_paths`) says which light tier a grouping has:
 contents by window (:mod:`~headrace.runners.grouping.window_tier`), or sessions by key
@@ -17,9 +16,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 
-from headrace.grouping.first_pane import FirstPaneWindow, first_pane_windows, key_state
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.light_window import LightWindow, key_state, light_windows
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.triggers.trigger import Clock
@@ -33,7 +32,7 @@ class LightState(NamedTuple):
         closed_until: every window that ended later than this is still kept; only for sessions.
     """
 
-    windows: list[FirstPaneWindow]
+    windows: list[LightWindow]
     closed_until: int
 
 
@@ -45,7 +44,7 @@ class LightTier(Protocol):
     """The keys of a grouping, or their windows, without full states."""
 
     def process(
-        self, arrivals: Iterable[Any], clock: Clock, full: KeyedTable
+        self, arrivals: Iterable[Any], clock: Clock, full: KeyedTable, out: KeyedPanes
     ) -> Iterator[KeyArrivals]:
         """Add elements, and yield those that need full states.
 
@@ -53,6 +52,7 @@ class LightTier(Protocol):
             arrivals: elements that arrived together.
             clock: the input watermark of the round before, and the processing time of this round.
             full: the full tier; the elements of its items are yielded.
+            out: receives the panes of the light tier.
         """
 
     def wake(self, clock: Clock, out: KeyedPanes) -> None:
@@ -94,7 +94,7 @@ class GroupingTable:
 
     def process(self, arrivals: Iterable[object], clock: Clock, out: KeyedPanes) -> None:
         """Process elements in the light tier, and in the full tier those that need it."""
-        for arrived in self.light.process(arrivals, clock, self.full):
+        for arrived in self.light.process(arrivals, clock, self.full, out):
             self._promote(arrived[0], arrived[1], clock)
             self.full.process((arrived,), clock, out)
             self._compact(arrived[0], clock)
@@ -117,7 +117,7 @@ class GroupingTable:
         if identity not in self.full:
             return
         key, state = self.full.get(identity)
-        windows = first_pane_windows(self.grouping.strategy, state, clock)
+        windows = light_windows(self.grouping.strategy, state, clock)
         if windows is not None:
             self.full.remove(identity)
             self.light.put(identity, key, LightState(windows, state.closed_until))

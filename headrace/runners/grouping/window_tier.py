@@ -1,27 +1,27 @@
-"""The light tier for windows that do not merge, if most of them fire first at their ends.
+"""The light tier for windows that do not merge, and fire at their ends.
 
 Until its end a window has contents only, and one timer for all keys. If it takes late elements after that, it
-has what its first pane leaves: the contents, and the values that may have to be retracted.
+has what its last pane leaves: the contents, and the values that may have to be retracted.
 
-If windows can fire early after a number of elements, a key in a window also has the number of its elements.
-It is promoted to the full tier when it has as many.
+If windows fire early after each number of elements, a key in a window also has the number of its elements
+since the last pane, the number of its EARLY panes, and the value of the last one if that may be retracted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import compress
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
+from headrace.grouping.light_window import LightWindow
+from headrace.grouping.pane_output import ArrivalColumns, columns_in
+from headrace.grouping.panes.emission import PaneEmitter
 from headrace.grouping.state.key_state import Output
 from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.contents.number_tables import Numbers
@@ -30,9 +30,9 @@ from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.table import LightState, Rows
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
-from headrace.triggers.pane import PaneInfo
+from headrace.triggers.pane import PaneInfo, pane_info
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import NEVER, Arrived, Clock
+from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
@@ -79,84 +79,139 @@ class WindowContents:
         keys, contents = self.keys.named(self.contents), list(self.contents.values())
         return columns_in(self.window, keys, contents)
 
+    def columns_of(
+        self, found: Collection[Hashable], kept: Mapping[Hashable, Any]
+    ) -> ArrivalColumns:
+        """Return the keys with some identities, and what is kept of them."""
+        keys = self.keys.named(found)
+        return columns_in(self.window, keys, list(map(kept.__getitem__, found)))
+
 
 @attrs.define(eq=False)
 class TierWindow(WindowContents):
-    """A window of the tier; after its first pane, with the keys that have had no late elements since.
+    """A window of the tier; after its end, with the keys that have had no late elements since.
 
-    In discarding mode the contents are None after the first pane.
+    In discarding mode the contents are None after its end.
 
     Attributes:
-        pane: the first pane; None if no key has a pane that may have to be retracted.
+        pane: the pane at its end, of keys without EARLY panes; None until then.
         values: the values of panes that may have to be retracted, by key identity.
-        counts: the number of elements by key identity, if a window can fire early after some of them.
+        counts: the number of elements since the last pane by key identity, if a window fires early.
+        early: the number of EARLY panes by key identity.
     """
 
     pane: PaneInfo | None = None
     values: dict[Hashable, Any] = attrs.field(factory=dict)
     counts: Counter[Hashable] = attrs.field(factory=Counter)
+    early: Counter[Hashable] = attrs.field(factory=Counter)
 
-    def count(self, found: Iterable[Hashable], counts: Iterable[int], until: int) -> list[Hashable]:
+    def count(
+        self, found: Sequence[Hashable], counts: Iterable[int], until: int
+    ) -> Sequence[Hashable]:
         """Count elements of keys, and return the keys that have as many as a window needs to fire early."""
+        if until == 1:
+            return found
         own, ready = self.counts, []
         for key, count in zip(found, counts, strict=True):
             own[key] += count
             if own[key] >= until:
                 ready.append(key)
+                del own[key]
         return ready
 
-    def pop(self, identity: Hashable) -> tuple[Any, Arrival]:
-        """Remove a key before the first pane, and return it with its elements."""
-        key, content = self.keys[identity], self.contents.pop(identity)
-        self.keys.names.pop(identity, None)
-        last, arrived = self.window.last, Arrived(self.counts.pop(identity))
-        return key, Arrival(self.window, content, arrived, last, last)
+    def fire_early(self, ready: Sequence[Hashable], emitter: PaneEmitter) -> Iterator[Bundle]:
+        """Yield the next EARLY panes of keys, after the retractions of their last ones."""
+        yield from self._retractions(ready, emitter)
+        numbers = map(self.early.__getitem__, ready)
+        panes = emitter.early_panes(self.columns_of(ready, self.contents), numbers)
+        self.early.update(ready)
+        if self.step.strategy.discards:
+            empty = self.step.reduction.empty
+            for key in ready:
+                self.contents[key] = empty()
+        self._keep_values(ready, panes)
+        yield panes
 
-    def fire(self, panes: Bundle) -> None:
-        """Keep what a second pane of each key needs, given the first ones."""
+    def fire(self, emitter: PaneEmitter, watermark: int) -> Iterator[Bundle]:
+        """Yield the panes at the end of the window, after the retractions of EARLY ones."""
+        ready = list(self.contents)
+        yield from self._retractions(ready, emitter)
+        numbers = list(map(self.early.__getitem__, ready)) if self.early else ()
+        yield emitter.on_time_panes(self.columns(), watermark, numbers)
+
+    def keep(self, panes: Bundle) -> None:
+        """Keep what a late pane of each key needs, given the panes at the end of the window."""
         self.counts.clear()
         if self.step.strategy.discards:
             self.contents = dict.fromkeys(self.contents)
-        elif self.step.strategy.retracts:
-            self.pane = next(iter(panes.panes))
-            values = map(itemgetter(1), panes.values)
-            self.values = dict(zip(self.contents, values, strict=True))
+        self._keep_values(self.contents, panes)
+        self.pane = _without_early(next(iter(panes.panes)))
 
-    def take(self, identity: Hashable) -> FirstPaneWindow:
-        """Remove a key after the first pane, and return its window."""
-        content, output = self.contents.pop(identity), None
+    def _retractions(self, ready: Iterable[Hashable], emitter: PaneEmitter) -> Iterator[Bundle]:
+        """Yield the retractions of the last EARLY panes of keys, if they have to be retracted."""
+        if self.step.strategy.retracts and self.early:
+            old = [key for key in ready if key in self.early]
+            if old:
+                numbers = map(self.early.__getitem__, old)
+                yield emitter.retractions(self.columns_of(old, self.values), numbers)
+
+    def _keep_values(self, ready: Iterable[Hashable], panes: Bundle) -> None:
+        """Keep the values of panes that may have to be retracted."""
+        if self.step.strategy.retracts:
+            copy = self.step.reduction.copy_result  # a reader of the pane may change it
+            values = map(copy, map(itemgetter(1), panes.values))
+            self.values.update(zip(ready, values, strict=True))
+
+    def take(self, identity: Hashable) -> LightWindow:
+        """Remove a key after the end of the window, and return its window."""
+        content, output, early = self.contents.pop(identity), None, self.early.pop(identity, 0)
         self.keys.names.pop(identity, None)
         if self.values:
             assert self.pane is not None
-            value = self.values.pop(identity)
-            output = Output(value, self.window.last, self.window, self.pane)
-        return FirstPaneWindow(self.window, content, fired=True, output=output)
+            pane = pane_info(self.pane.timing, early, 0, self.pane.is_last)
+            output = Output(self.values.pop(identity), self.window.last, self.window, pane)
+        return LightWindow(self.window, content, True, output, early)
 
-    def put(self, key: object, found: FirstPaneWindow) -> None:
-        """Add a key whose window has had its first pane."""
+    def put(self, key: object, found: LightWindow) -> None:
+        """Add a key whose window has had the pane at its end."""
         (identity,) = self.keys.identify([key])
         self.contents[identity] = found.content
+        if found.early:
+            self.early[identity] = found.early
         if found.output is not None:
-            self.pane, self.values[identity] = found.output.pane, found.output.value
+            self.pane = _without_early(found.output.pane)
+            self.values[identity] = found.output.value
 
     def freeze(self, *pane: PaneInfo | None) -> Rows:
-        """Return the window as plain data, with its first pane if it has fired."""
-        others = self.values or self.counts
-        columns = ([others[own] for own in self.contents],) if others else ()
-        keys = self.keys.named(self.contents)
-        return (self.window, *pane), keys, (list(self.contents.values()), *columns)
+        """Return the window as plain data, with the pane at its end if it has fired."""
+        kept = list(self.contents)
+        columns = [list(self.contents.values())]
+        if self.values or self.early or self.counts:
+            columns.append(list(map(self.values.get, kept)))
+        if self.early or self.counts:
+            columns += [list(map(c.__getitem__, kept)) for c in (self.early, self.counts)]
+        return (self.window, *pane), self.keys.named(kept), tuple(columns)
 
     def thaw(
         self,
-        pane: PaneInfo | None,
         keys: list[Any],
         contents: list[Any],
-        values: Sequence[Any] = (),
+        values: Iterable[Any] = (),
+        early: Iterable[int] = (),
+        counts: Iterable[int] = (),
     ) -> None:
-        """Add keys after the first pane, with the values that may have to be retracted, if there are any."""
+        """Add keys with what :meth:`freeze` returned of them."""
         found = self.keys.identify(keys)
-        self.pane, self.contents = pane, dict(zip(found, contents, strict=True))
-        self.values = dict(zip(found, values, strict=False))
+        dict.update(self.contents, zip(found, contents, strict=True))
+        if self.step.strategy.retracts:
+            self.values.update(zip(found, values, strict=False))
+        for own, column in ((self.early, early), (self.counts, counts)):
+            own.update({key: number for key, number in zip(found, column, strict=False) if number})
+
+
+def _without_early(pane: PaneInfo) -> PaneInfo:
+    """Return the pane at the end of a window as if it had had no EARLY panes."""
+    return pane_info(pane.timing, 0, 0, pane.is_last)
 
 
 @attrs.define(eq=False)
@@ -178,11 +233,11 @@ class WindowTier:
 
     @_early.default
     def _early_count(self) -> int:
-        """The least number of elements with which a window fires before its end."""
+        """The number of elements after which a window fires before its end."""
         return self.step.strategy.trigger.early_count
 
     def process(
-        self, arrivals: Iterable[ArrivalColumns], clock: Clock, full: KeyedTable
+        self, arrivals: Iterable[ArrivalColumns], clock: Clock, full: KeyedTable, out: KeyedPanes
     ) -> Iterator[KeyArrivals]:
         """Add contents to windows that have not ended; each set of columns belongs to one window."""
         for columns in arrivals:
@@ -190,28 +245,13 @@ class WindowTier:
             if clock.watermark > window.last:
                 for identity, key, arrival in arrivals_of(columns):
                     yield (window, identity), key, [arrival]
-            elif self._early == NEVER:
-                self._live_window(window).add(columns.keys, columns.contents)
-            else:
-                yield from self._counted(window, columns, full)
-
-    def _counted(
-        self, window: BoundedWindow, columns: ArrivalColumns, full: KeyedTable
-    ) -> Iterator[KeyArrivals]:
-        """Add contents to a window that can fire early, and yield the keys that do, or have fired before."""
-        keys, contents, counts = columns.keys, columns.contents, columns.counts
-        if len(full):
-            rows = list(arrivals_of(columns))
-            light = [(window, identity) not in full for identity, _, _ in rows]
-            for (identity, key, arrival), is_light in zip(rows, light, strict=True):
-                if not is_light:
-                    yield (window, identity), key, [arrival]
-            keys, contents, counts = (list(compress(c, light)) for c in (keys, contents, counts))
-        if keys:
+                continue
             live = self._live_window(window)
-            for identity in live.count(live.add(keys, contents), counts, self._early):
-                key, arrival = live.pop(identity)
-                yield (window, identity), key, [arrival]
+            found = live.add(columns.keys, columns.contents)
+            if self._early != NEVER:
+                ready = live.count(found, columns.counts, self._early)
+                if ready:
+                    out.early += live.fire_early(ready, self.grouping.emitter)
 
     def _live_window(self, window: BoundedWindow) -> TierWindow:
         """Return a window that has not ended."""
@@ -248,13 +288,16 @@ class WindowTier:
         expired: list[ArrivalColumns] = []
         for window in self._ends.pop(clock.watermark):
             ended = self._live.pop(window)
-            if self.step.strategy.is_late(window.last, clock.watermark):
+            is_expired = self.step.strategy.is_late(window.last, clock.watermark)
+            if is_expired and not ended.early:
                 expired.append(ended.columns())
                 continue
-            bundle = self.grouping.emitter.first_panes(ended.columns(), clock.watermark)
-            out.on_time.append((bundle,))
-            ended.fire(bundle)
-            self._keep(ended)
+            *retractions, panes = ended.fire(self.grouping.emitter, clock.watermark)
+            out.early += retractions
+            out.on_time.append((panes,))
+            if not is_expired:
+                ended.keep(panes)
+                self._keep(ended)
         out.on_time.append(map(self.grouping.emitter.final_panes, expired))
         for window in self._expiries.pop(clock.watermark):
             del self._fired[window]
@@ -266,14 +309,11 @@ class WindowTier:
 
     def thaw(self, frozen: Iterable[Rows]) -> None:
         """Add windows, which may have fired."""
-        for (window, *pane), keys, (contents, *others) in frozen:
+        for (window, *pane), keys, columns in frozen:
+            kept = self._fired_window(window) if pane else self._live_window(window)
+            kept.thaw(keys, *columns)
             if pane:
-                self._fired_window(window).thaw(pane[0], keys, contents, *others)
-                continue
-            live = self._live_window(window)
-            found = live.add(keys, contents)
-            for counts in others:
-                live.count(found, counts, self._early)
+                (kept.pane,) = pane
 
     @property
     def moments(self) -> Moments:

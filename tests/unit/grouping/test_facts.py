@@ -22,11 +22,14 @@ from headrace.runners.plan.planning import KeyedStep, plan
 from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.triggers import (
     AccumulationMode,
+    AfterAll,
     AfterBytes,
     AfterCount,
     AfterElement,
+    AfterProcessingTime,
     AfterWatermark,
     ClosingBehavior,
+    OnTimeBehavior,
     Repeatedly,
     WindowingStrategy,
 )
@@ -90,7 +93,22 @@ def test_an_element_in_time_can_merge_with_a_session_that_has_fired(
             {"panes": Firing.NONE_EARLY},
         ),
         ({"timestamp_combiner": TimestampCombiner.OUTPUT_AT_LATEST}, {"needs": Needs.TIMES}),
-        ({"trigger": AfterWatermark(early=AfterCount(1))}, {"panes": Firing.ANY}),
+        ({"trigger": AfterWatermark(early=AfterCount(1))}, {"panes": Firing.AFTER_COUNT}),
+        (
+            {"trigger": AfterWatermark(early=Repeatedly(AfterCount(3)))},
+            {"panes": Firing.AFTER_COUNT},
+        ),
+        (
+            {
+                "trigger": AfterWatermark(early=AfterCount(3)),
+                "on_time": OnTimeBehavior.FIRE_IF_NON_EMPTY,
+            },
+            {"panes": Firing.ANY},
+        ),
+        (
+            {"trigger": AfterWatermark(early=AfterAll(AfterCount(3), AfterProcessingTime(9)))},
+            {"panes": Firing.ANY},
+        ),
         ({"trigger": Repeatedly(AfterCount(1))}, {"panes": Firing.ANY}),
         ({"trigger": AfterCount(1)}, {"panes": Firing.ANY, "may_finish": True}),
         (

@@ -63,7 +63,7 @@ def test_hours_into_days_with_retractions():
             panes: retracting
             allowed lateness: Duration(7200)
             combined before the shuffle: yes
-            keeps: contents by window; full states of keys with early panes or late elements
+            keeps: contents and early panes by window; full states of keys with late elements
             content: an accumulator; the last pane, to retract it
           AssignWindows 'days'
         Level 2, after a shuffle by key
@@ -125,7 +125,7 @@ def test_branches_that_meet_again():
                 trigger=AfterWatermark(early=AfterCount(3)),
                 accumulation_mode=hr.AccumulationMode.DISCARDING,
             ),
-            "contents by window; full states of keys with early panes or late elements",
+            "contents and early panes by window; full states of keys with late elements",
         ),
         (hr.WindowInto(Sessions(60)), "sessions by key; full states of keys with late elements"),
         (

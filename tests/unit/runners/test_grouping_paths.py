@@ -162,6 +162,7 @@ def sheet(windows: WindowMerging, panes: Firing, **more: Any) -> GroupingFacts:
     [
         (sheet(WindowMerging.ALIGNED, Firing.ONE), Keep.WINDOWS, Keep.WINDOWS),
         (sheet(WindowMerging.ALIGNED, Firing.FIRST_AT_END), Keep.WINDOWS, Keep.LATE_WINDOWS),
+        (sheet(WindowMerging.ALIGNED, Firing.AFTER_COUNT), Keep.FULL, Keep.EARLY_WINDOWS),
         (sheet(WindowMerging.ALIGNED, Firing.NONE_EARLY), Keep.WINDOWS, Keep.FULL),
         (sheet(WindowMerging.ALIGNED, Firing.ANY), Keep.FULL, Keep.FULL),
         (sheet(WindowMerging.SESSIONS, Firing.FIRST_AT_END), Keep.SESSIONS, Keep.SESSIONS),

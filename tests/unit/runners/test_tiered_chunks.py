@@ -26,7 +26,7 @@ from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
-from tests.unit.runners.test_first_pane_groups import (
+from tests.unit.runners.test_light_tiers import (
     GROUPINGS,
     TRIGGERS,
     WINDOWS,

@@ -33,6 +33,7 @@ class Block(NamedTuple):
         facts: what else the grouping needs to know of the arrivals; None if it needs only contents.
         count: number of elements; if a block is divided by key group, the first part has the count of all
             parts.
+        counts: number of elements of each row, if the grouping needs it.
     """
 
     keys: list[object]
@@ -40,6 +41,7 @@ class Block(NamedTuple):
     contents: list[object]
     facts: ArrivalFacts | None = None
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used
+    counts: Sequence[int] = ()
 
 
 def packed_blocks(blocks: Iterable[Block]) -> list[Block]:
@@ -63,15 +65,32 @@ def unpacked_windows(windows: object, rows: int) -> Iterable[BoundedWindow]:
 
 
 def blocks_of_columns(
-    columns: Iterable[ArrivalColumns], groups: KeyGroups
+    columns: Iterable[ArrivalColumns], groups: KeyGroups, counted: bool = False
 ) -> dict[int, list[Block]]:
-    """Group arrivals without facts by key group."""
+    """Group arrivals without facts by key group.
+
+    Args:
+        columns: the arrivals.
+        groups: the key groups.
+        counted: whether the number of elements of each row is sent; then each set of columns has one window.
+    """
     parts: dict[int, list[Block]] = {}
     for some in columns:
         divide = _divide_one_window if isinstance(some.windows, repeat) else _divide
-        for group, block in divide(some, groups.of(some.keys)):
-            parts.setdefault(group, []).append(block)
+        numbers = groups.of(some.keys)
+        counts = _by_number(some.counts, numbers) if counted else {}
+        for group, block in divide(some, numbers):
+            own = block._replace(counts=counts[group]) if counted else block
+            parts.setdefault(group, []).append(own)
     return parts
+
+
+def _by_number(column: Sequence[int], numbers: list[int]) -> dict[int, list[int]]:
+    """Divide a column by the number of each row."""
+    found: dict[int, list[int]] = {number: [] for number in set(numbers)}
+    for each, number in zip(column, numbers, strict=True):
+        found[number].append(each)
+    return found
 
 
 def _divide_one_window(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:

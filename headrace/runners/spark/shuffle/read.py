@@ -5,8 +5,8 @@ They work like the precombiners before the shuffle, but merge contents instead o
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import attrs
@@ -98,16 +98,6 @@ class ReadArrivals:
         for known, (key, windows) in keys.items():
             yield known, key, list(windows.values())
 
-    def columns(self) -> Iterator[ArrivalColumns]:
-        """Return the arrivals of one window at a time."""
-        found: dict[BoundedWindow, list[tuple[object, Any, int]]] = defaultdict(list)
-        for _, key, arrivals in self.drain():
-            for arrival in arrivals:
-                found[arrival.window].append((key, arrival.content, arrival.arrived.count))
-        for window, rows in found.items():
-            keys, contents, counts = map(list, zip(*rows, strict=True))
-            yield columns_in(window, keys, contents, counts)
-
     def sessions(self) -> Iterator[KeySessions]:
         """Return each key with its sessions in order, and with late elements in their own windows."""
         expired = expired_until(self.step.strategy, self.watermark)
@@ -135,10 +125,7 @@ class ReadColumns:
     def take(self, blocks: list[Block], size: int) -> None:
         """Add blocks, one window each."""
         for block in blocks:
-            window = block.windows
-            if window not in self._windows:
-                self._windows[window] = WindowContents(self.step, window)
-            self._windows[window].add(block.keys, block.contents)
+            self._add(block)
         if self.bags.full(size):
             for held in self._windows.values():
                 held.contents.update({k: self.bags.spilled(c) for k, c in held.contents.items()})
@@ -149,6 +136,37 @@ class ReadColumns:
         self.bags = Bags(self.step.reduction)
         for window in list(windows):
             yield windows.pop(window).columns()
+
+    def _add(self, block: Block) -> Sequence[Hashable]:
+        """Add a block, and return the identities of its keys."""
+        window = block.windows
+        if window not in self._windows:
+            self._windows[window] = WindowContents(self.step, window)
+        return self._windows[window].add(block.keys, block.contents)
+
+
+@attrs.define
+class ReadCounted(ReadColumns):
+    """Contents by window and key, with the number of elements of each."""
+
+    watermark: int = MIN_MICROS
+    _counts: dict[BoundedWindow, Counter[Hashable]] = attrs.field(factory=dict, init=False)
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Return the contents of one window at a time, with the number of elements of each key."""
+        counts, self._counts = self._counts, {}
+        for columns in super().columns():
+            (window,) = next(iter(columns.windows))
+            own = list(counts[window].values())
+            yield columns._replace(counts=own, count=sum(own))
+
+    def _add(self, block: Block) -> Sequence[Hashable]:
+        """Add a block, and return the identities of its keys."""
+        found = super()._add(block)
+        counts = self._counts.setdefault(block.windows, Counter())
+        for key, count in zip(found, block.counts, strict=True):
+            counts[key] += count
+        return found
 
 
 @attrs.define
@@ -240,8 +258,8 @@ _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] 
     (Execution.BATCH, Keep.SESSIONS): ReadSessions,
     (Execution.BATCH, Keep.FULL): ReadArrivals,
     (Execution.SPARK, Keep.WINDOWS): lambda step: Blocks(),
-    (Execution.SPARK, Keep.LATE_WINDOWS): ReadArrivals,
-    (Execution.SPARK, Keep.EARLY_WINDOWS): ReadArrivals,
+    (Execution.SPARK, Keep.LATE_WINDOWS): ReadCounted,
+    (Execution.SPARK, Keep.EARLY_WINDOWS): ReadCounted,
     (Execution.SPARK, Keep.SESSIONS): ReadArrivals,
     (Execution.SPARK, Keep.FULL): ReadArrivals,
 }

@@ -44,8 +44,16 @@ from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindo
 LATENESSES: Final = (0, 3, 12, 10_000, 1, 6)
 """Allowed lateness in units of event time; except for the longest, some elements are later."""
 
-ONE_IN: Final = 4
-"""One windowing in this many is the default one, but for its windows, mode and lateness."""
+ONE_IN: Final = 3
+"""One windowing in this many is the default one, but for windows, mode, lateness, and perhaps its trigger."""
+
+USUAL: Final = (
+    DefaultTrigger(),
+    DefaultTrigger(),
+    AfterWatermark(early=AfterCount(1), late=AfterCount(1)),
+    AfterWatermark(early=AfterCount(3), late=AfterCount(2)),
+)
+"""The triggers of such windowings; they lose no data."""
 
 
 @attrs.frozen
@@ -207,7 +215,10 @@ def windowings(
     mode = draw(st.sampled_from(modes))
     if draw(st.integers(0, ONE_IN - 1)) == 0:
         return WindowingStrategy(
-            window_fn=where.window_fn, accumulation_mode=mode, allowed_lateness=lateness
+            window_fn=where.window_fn,
+            trigger=draw(st.sampled_from(USUAL)),
+            accumulation_mode=mode,
+            allowed_lateness=lateness,
         )
     return WindowingStrategy(
         window_fn=where.window_fn,

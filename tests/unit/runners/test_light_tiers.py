@@ -52,10 +52,12 @@ TRIGGERS = [
     AfterWatermark(late=AfterCount(1)),
     AfterWatermark(late=AfterCount(2)),
     AfterWatermark(late=AfterProcessingTime(3)),
+    AfterWatermark(early=AfterCount(1), late=AfterCount(2)),
     AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
     AfterWatermark(early=AfterCount(3)),
 ]
 LATE = AfterWatermark(late=AfterCount(1))
+RETRACTING: dict[str, Any] = {"accumulation_mode": AccumulationMode.RETRACTING}
 KEYS = ["a", "b", 1, 1.0]
 
 rows = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 9), st.integers(0, 40)), max_size=8)
@@ -186,17 +188,47 @@ class Full(Exception):
     """A full state was made."""
 
 
-def test_full_states_are_made_only_for_second_panes(monkeypatch):
-    def refuse(*args):
-        raise Full
+def _refuse(*args):
+    raise Full
 
+
+def test_full_states_are_made_only_for_second_panes(monkeypatch):
     step = step_of(hr.window.Sessions(5), GROUPINGS["sum"])
     played = Played(step, full=False)
-    monkeypatch.setattr(type(played.operator.grouping), "process", refuse)
+    monkeypatch.setattr(type(played.operator.grouping), "process", _refuse)
     for number in range(5):
         played.round([("a", 1, 10 * number), ("a", 1, 10 * number + 3)], number * 10 * SECOND, 0)
     with pytest.raises(Full):
         played.round([("a", 1, 31)], 50 * SECOND, 0)  # behind the watermark
+
+
+def test_early_panes_need_no_full_states(monkeypatch):
+    how = {"trigger": AfterWatermark(early=AfterCount(2)), "allowed_lateness": 9}
+    step = step_of(hr.window.FixedWindows(5), GROUPINGS["sum"], **how, **RETRACTING)
+    played = Played(step, full=False)
+    monkeypatch.setattr(type(played.operator.grouping), "process", _refuse)
+    sent = [played.round([("a", 1, 1)] * n, n * SECOND, 0)[0] for n in (1, 2, 3)]
+    values = [
+        [(value, diff) for value, *_, diff in s.get((str, "a", (interval(0, 5),)), [])]
+        for s in sent
+    ]
+    assert values == [[], [(3, 1)], [(3, -1), (6, 1)]]
+    (on_time,) = played.round([], 5 * SECOND, 0)[0].values()
+    assert [(value, pane.index, diff) for value, _, _, pane, diff in on_time] == [
+        (6, 1, -1),
+        (6, 2, 1),
+    ]
+
+
+@pytest.mark.parametrize("windows", [hr.window.FixedWindows(5), hr.window.Sessions(5)], ids=_name)
+def test_a_reader_that_changes_a_pane_does_not_change_its_retraction(windows):
+    step = step_of(windows, hr.GroupByKey, trigger=LATE, allowed_lateness=30, **RETRACTING)
+    played = Played(step, full=False)
+    played.round([("a", 1, 1)], SECOND, 0)
+    played.round([], 9 * SECOND, 0)
+    played.sent[0].value[1].append("changed")
+    played.round([("a", 2, 2)], 9 * SECOND, 0)
+    assert [(e.value[1], e.diff) for e in played.sent] == [([1], -1), ([1, 2], 1)]
 
 
 def test_a_key_returns_to_a_state_without_timers_when_it_needs_no_more():

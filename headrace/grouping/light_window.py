@@ -1,8 +1,9 @@
-"""Windows with at most one pane so far, in groupings that fire the first pane of a window at its end.
+"""Windows that have not fired yet, or whose last pane was the one at their end.
 
 Such a window needs no state of a trigger and no timers of its own: its content is enough, and after the
-pane the value that may have to be retracted. A :class:`~headrace.grouping.state.key_state.KeyState` is made
-of it only when a second pane is possible, and replaced by it again if no window of the key needs more.
+pane the value that may have to be retracted, and the number of EARLY panes before it. A
+:class:`~headrace.grouping.state.key_state.KeyState` is made of it only when a late pane is possible, and
+replaced by it again if no window of the key needs more.
 """
 
 from __future__ import annotations
@@ -18,26 +19,28 @@ from headrace.triggers.trigger import NEVER, Clock, Trigger, TriggerState
 from headrace.windowing.window import BoundedWindow
 
 
-class FirstPaneWindow(NamedTuple):
-    """A window that has had at most one pane.
+class LightWindow(NamedTuple):
+    """A window that has not fired, or whose last pane was the one at its end.
 
     Attributes:
         window: the window.
-        content: the content of the next pane; in discarding mode None after the first pane.
-        fired: whether it has had its first pane.
+        content: the content of the next pane; in discarding mode None after the pane.
+        fired: whether it has had the pane at its end.
         output: that pane, if it may have to be retracted.
+        early: the number of EARLY panes before it.
     """
 
     window: BoundedWindow
     content: Content
     fired: bool = False
     output: Output | None = None
+    early: int = 0
 
 
 def key_state(
-    grouping: Grouping, windows: Iterable[FirstPaneWindow], closed_until: int, clock: Clock
+    grouping: Grouping, windows: Iterable[LightWindow], closed_until: int, clock: Clock
 ) -> KeyState:
-    """Return the state of a key with windows that have had at most one pane.
+    """Return the full state of a key with light windows.
 
     Args:
         grouping: the grouping of the key.
@@ -54,7 +57,7 @@ def key_state(
     return key
 
 
-def _add(grouping: Grouping, key: KeyState, found: FirstPaneWindow, clock: Clock) -> None:
+def _add(grouping: Grouping, key: KeyState, found: LightWindow, clock: Clock) -> None:
     """Add a window to the state of a key, without its timers."""
     window, strategy = found.window, grouping.strategy
     if not found.fired:
@@ -64,7 +67,7 @@ def _add(grouping: Grouping, key: KeyState, found: FirstPaneWindow, clock: Clock
     key.windows[window] = WindowState(
         trigger=_after_firing(strategy.trigger, window, clock),
         content=grouping.reduction.empty() if strategy.discards else found.content,
-        index=1,
+        index=found.early + 1,
         nonspeculative=1,
         past_early=True,
         outputs=() if found.output is None else (found.output,),
@@ -73,9 +76,9 @@ def _add(grouping: Grouping, key: KeyState, found: FirstPaneWindow, clock: Clock
     grouping.times.update_retraction_hold(key, window, clock.watermark)
 
 
-def first_pane_windows(
+def light_windows(
     strategy: WindowingStrategy, key: KeyState, clock: Clock
-) -> list[FirstPaneWindow] | None:
+) -> list[LightWindow] | None:
     """Return the windows of a key in order; None if one of them needs more than its content."""
     if key.processing_timers.first != NEVER:
         return None
@@ -86,7 +89,7 @@ def first_pane_windows(
 
 def _window(
     strategy: WindowingStrategy, key: KeyState, window: BoundedWindow, clock: Clock
-) -> FirstPaneWindow | None:
+) -> LightWindow | None:
     """Return a window if :func:`key_state` makes the same state of it; else None.
 
     After an EARLY pane there is no hold until the next element, so such a window needs its full state.
@@ -95,12 +98,15 @@ def _window(
     if not state.past_early:
         held = key.holds.get(window) == window.last
         new = state.trigger == trigger.start
-        return FirstPaneWindow(window, state.content) if new and held else None
-    fired_once = state.index == 1 and not state.pending
-    if not fired_once or state.trigger != _after_firing(trigger, window, clock):
+        return LightWindow(window, state.content) if new and held else None
+    early = state.index - 1
+    fired_at_end = state.nonspeculative == 1 and not state.pending
+    if not fired_at_end or state.trigger != _after_firing(trigger, window, clock):
+        return None
+    if early and strategy.window_fn.is_merging():
         return None
     content = None if strategy.discards else state.content
-    return FirstPaneWindow(window, content, True, next(iter(state.outputs), None))
+    return LightWindow(window, content, True, next(iter(state.outputs), None), early)
 
 
 def _after_firing(trigger: Trigger, window: BoundedWindow, clock: Clock) -> TriggerState:

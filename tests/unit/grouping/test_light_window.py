@@ -1,4 +1,4 @@
-"""Windows with at most one pane: the state of a key is made of them, and replaced by them, without a loss."""
+"""Windows without late panes: the state of a key is made of them, and replaced by them, without a loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import attrs
 import pytest
 from hypothesis import given, strategies as st
 
-from headrace.grouping.first_pane import first_pane_windows, key_state
+from headrace.grouping.light_window import key_state, light_windows
 from headrace.grouping.state.key_state import KeyState
 from headrace.triggers import (
     AccumulationMode,
@@ -18,7 +18,7 @@ from headrace.triggers import (
     DefaultTrigger,
     WindowingStrategy,
 )
-from headrace.windowing import Sessions, SlidingWindows, WindowFn
+from headrace.windowing import FixedWindows, Sessions, SlidingWindows, WindowFn
 from headrace.windowing.time.units import SECOND
 from tests.unit.triggers.one_key import OneKey
 
@@ -28,6 +28,10 @@ TRIGGERS = [
     AfterWatermark(late=AfterCount(1)),
     AfterWatermark(late=AfterCount(2)),
     AfterWatermark(late=AfterProcessingTime(3)),
+]
+WITH_EARLY_PANES = [
+    AfterWatermark(early=AfterCount(1), late=AfterCount(2)),
+    AfterWatermark(early=AfterCount(2)),
 ]
 SESSIONS = Sessions(5)
 LATENESS = 20 * SECOND
@@ -60,7 +64,7 @@ def key_of(
 @given(
     st.builds(
         key_of,
-        st.sampled_from(TRIGGERS),
+        st.sampled_from(TRIGGERS + WITH_EARLY_PANES),
         st.sampled_from(AccumulationMode),
         st.sampled_from([SESSIONS, SlidingWindows(10, 5)]),
     ),
@@ -69,7 +73,7 @@ def key_of(
 def test_the_windows_of_a_state_make_the_same_state_again(key, script):
     for event in script:
         play(key, event)
-        windows = first_pane_windows(key.grouping.strategy, key.state, key.clock)
+        windows = light_windows(key.grouping.strategy, key.state, key.clock)
         if windows is not None:
             again = key_state(key.grouping, windows, key.state.closed_until, key.clock)
             assert again == with_pending_as_one(key.state)
@@ -82,8 +86,22 @@ def with_pending_as_one(key: KeyState) -> KeyState:
 
 
 def fired_windows(key: OneKey) -> list[bool] | None:
-    windows = first_pane_windows(key.grouping.strategy, key.state, key.clock)
+    windows = light_windows(key.grouping.strategy, key.state, key.clock)
     return None if windows is None else [window.fired for window in windows]
+
+
+@pytest.mark.parametrize("trigger", WITH_EARLY_PANES, ids=repr)
+def test_early_panes_are_counted_up_to_the_end_of_a_window(trigger):
+    key = key_of(trigger, windows=FixedWindows(10))
+    for number in range(3):
+        key.arrive([("a", number), ("b", number)])
+    key.watermark(10 * SECOND)
+    windows = light_windows(key.grouping.strategy, key.state, key.clock)
+    assert windows is not None
+    (window,) = windows
+    assert window.early == 3
+    assert window.output is not None
+    assert window.output.pane.index == 3
 
 
 @pytest.mark.parametrize("trigger", TRIGGERS, ids=repr)
