@@ -11,7 +11,7 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession, functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from stream import SCHEMA
+from stream import END_KEY, SCHEMA
 from workloads import DISORDER, WINDOW, Results
 
 
@@ -87,7 +87,7 @@ class RunningQuery:
         for _, columns in self.arrived:
             keys, starts, totals = (column.to_pylist() for column in columns.columns)
             found.update(zip(zip(keys, starts, strict=True), totals, strict=True))
-        return found
+        return {(key, start): total for (key, start), total in found.items() if key != END_KEY}
 
     def rows(self) -> int:
         return sum(len(columns) for _, columns in self.arrived)
