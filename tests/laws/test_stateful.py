@@ -6,12 +6,11 @@ Then bugs are seeded, and the law finds each of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+from hypothesis import HealthCheck, Phase, find, given, settings, strategies as st
 
 import headrace as hr
 from headrace.runners.stateful import stateful_outputs
@@ -96,18 +95,21 @@ def test_a_batch_does_what_the_oracle_does_with_all_elements_at_once(run: Statef
     check_batch(run, *run_batch([run]))
 
 
+SAME = settings(
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+"""Always the same cases, as they are drawn."""
+
+
 def drawn(strategy: st.SearchStrategy[Any], number: int) -> list[Any]:
     """Always the same random cases."""
     found: list[Any] = []
 
-    @settings(
-        max_examples=number,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(SAME, max_examples=number)
     @given(strategy)
     def draw(case: Any) -> None:
         found.append(case)
@@ -328,14 +330,8 @@ BUGS = [
 def test_a_bug_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = many_cases()
     bug(monkeypatch)
-    assert any(map(is_broken, cases))
-
-
-@cache
-def many_cases() -> list[StatefulRun]:
-    return drawn(stateful_runs(), 1_000)
+    assert find(stateful_runs(), is_broken, settings=settings(SAME, max_examples=2_000))
 
 
 def is_broken(run: StatefulRun) -> bool:
