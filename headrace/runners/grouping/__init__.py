@@ -1,8 +1,9 @@
 """Groupings at work: the operators, and the table of keys with its two tiers.
 
-A *light* tier holds contents only, of keys whose windows have not fired, or have fired once, at their end:
-contents by window, or sessions by key. A *full* tier holds the states of all other keys. A light state is
-promoted when a late element needs more, and a full state compacts to a light one when it needs no more.
+A *light* tier holds contents without states of triggers: contents by window, with the early panes of windows
+that fire after each number of elements, or sessions by key. A *full* tier holds the states of all other keys.
+A light state is promoted when a late element needs more, and a full state compacts to a light one when it
+needs no more.
 
 ==================================  ================================================================
 module                              content

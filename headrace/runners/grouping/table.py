@@ -2,7 +2,8 @@
 
 A key, or a window of a key, enters the light tier. It is promoted to the full tier when an element behind the
 watermark needs the state of a :class:`~headrace.grouping.grouping.Grouping`. A full state compacts to a light
-one as soon as its windows have not fired, or last at their end (:mod:`headrace.grouping.light_window`).
+one as soon as each of its windows has not fired, or fired last at its end
+(:mod:`headrace.grouping.light_window`).
 
 The table of paths (:mod:`headrace.runners.contents.grouping_paths`) says which light tier a grouping has:
 contents by window (:mod:`~headrace.runners.grouping.window_tier`), or sessions by key

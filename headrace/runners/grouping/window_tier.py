@@ -25,6 +25,7 @@ from headrace.grouping.panes.emission import PaneEmitter
 from headrace.grouping.state.key_state import Output
 from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.contents.number_tables import Numbers
+from headrace.runners.error_context import note_key
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.table import LightState, Rows
@@ -71,7 +72,11 @@ class WindowContents:
             table.update(zip(found, contents, strict=True))
         else:
             for key, content in zip(found, contents, strict=True):
-                table[key] = merge(table[key], content) if key in table else content
+                try:
+                    table[key] = merge(table[key], content) if key in table else content
+                except Exception as error:
+                    note_key(error, self.keys[key])
+                    raise
         return found
 
     def columns(self) -> ArrivalColumns:
@@ -134,9 +139,8 @@ class TierWindow(WindowContents):
 
     def fire(self, emitter: PaneEmitter, watermark: int) -> Iterator[Bundle]:
         """Yield the panes at the end of the window, after the retractions of EARLY ones."""
-        ready = list(self.contents)
-        yield from self._retractions(ready, emitter)
-        numbers = list(map(self.early.__getitem__, ready)) if self.early else ()
+        yield from self._retractions(self.contents, emitter)
+        numbers = list(map(self.early.__getitem__, self.contents)) if self.early else ()
         yield emitter.on_time_panes(self.columns(), watermark, numbers)
 
     def keep(self, panes: Bundle) -> None:

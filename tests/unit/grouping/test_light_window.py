@@ -22,7 +22,7 @@ from headrace.windowing import FixedWindows, Sessions, SlidingWindows, WindowFn
 from headrace.windowing.time.units import SECOND
 from tests.unit.triggers.one_key import OneKey
 
-TRIGGERS = [
+WITHOUT_EARLY_PANES = [
     DefaultTrigger(),
     AfterWatermark(),
     AfterWatermark(late=AfterCount(1)),
@@ -31,7 +31,8 @@ TRIGGERS = [
 ]
 WITH_EARLY_PANES = [
     AfterWatermark(early=AfterCount(1), late=AfterCount(2)),
-    AfterWatermark(early=AfterCount(2)),
+    AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
+    AfterWatermark(early=AfterCount(3)),
 ]
 SESSIONS = Sessions(5)
 LATENESS = 20 * SECOND
@@ -64,7 +65,7 @@ def key_of(
 @given(
     st.builds(
         key_of,
-        st.sampled_from(TRIGGERS + WITH_EARLY_PANES),
+        st.sampled_from(WITHOUT_EARLY_PANES + WITH_EARLY_PANES),
         st.sampled_from(AccumulationMode),
         st.sampled_from([SESSIONS, SlidingWindows(10, 5)]),
     ),
@@ -94,7 +95,7 @@ def fired_windows(key: OneKey) -> list[bool] | None:
 def test_early_panes_are_counted_up_to_the_end_of_a_window(trigger):
     key = key_of(trigger, windows=FixedWindows(10))
     for number in range(3):
-        key.arrive([("a", number), ("b", number)])
+        key.arrive([("a", number), ("b", number), ("c", number)])
     key.watermark(10 * SECOND)
     windows = light_windows(key.grouping.strategy, key.state, key.clock)
     assert windows is not None
@@ -104,7 +105,7 @@ def test_early_panes_are_counted_up_to_the_end_of_a_window(trigger):
     assert window.output.pane.index == 3
 
 
-@pytest.mark.parametrize("trigger", TRIGGERS, ids=repr)
+@pytest.mark.parametrize("trigger", WITHOUT_EARLY_PANES, ids=repr)
 def test_before_and_after_its_first_pane_a_window_is_enough(trigger):
     key = key_of(trigger)
     key.arrive([("a", 0), ("b", 20 * SECOND)])

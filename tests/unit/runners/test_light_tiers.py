@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -22,15 +23,14 @@ from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
-    AfterProcessingTime,
     AfterWatermark,
-    DefaultTrigger,
 )
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing import TimestampCombiner
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import IntervalWindow as interval
+from tests.unit.grouping.test_light_window import WITH_EARLY_PANES, WITHOUT_EARLY_PANES
 
 WINDOWS = [
     hr.window.FixedWindows(10),
@@ -46,16 +46,7 @@ GROUPINGS = {
     ),
     "group": hr.GroupByKey,
 }
-TRIGGERS = [
-    DefaultTrigger(),
-    AfterWatermark(),
-    AfterWatermark(late=AfterCount(1)),
-    AfterWatermark(late=AfterCount(2)),
-    AfterWatermark(late=AfterProcessingTime(3)),
-    AfterWatermark(early=AfterCount(1), late=AfterCount(2)),
-    AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
-    AfterWatermark(early=AfterCount(3)),
-]
+TRIGGERS = [*WITHOUT_EARLY_PANES, *WITH_EARLY_PANES]
 LATE = AfterWatermark(late=AfterCount(1))
 RETRACTING: dict[str, Any] = {"accumulation_mode": AccumulationMode.RETRACTING}
 KEYS = ["a", "b", 1, 1.0]
@@ -101,7 +92,8 @@ def by_key(elements):
     """What arrived for each key and window, in order; the values of a list have no order."""
     found: dict[Any, list[Any]] = {}
     for (key, value), *rest in elements:
-        some = sorted(value) if isinstance(value, list) else value
+        is_list = isinstance(value, Sequence) and not isinstance(value, tuple)
+        some = sorted(value) if is_list else value
         found.setdefault((type(key), key, rest[1]), []).append((some, *rest))
     return found
 
@@ -119,7 +111,13 @@ def test_windows_without_full_states_have_the_same_panes(
 ):
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
     step = step_of(windows, grouping, **strategy)
-    light, full = Played(step, full=False), Played(step, full=True)
+    light = Played(step, full=False)
+    check_rounds(light, Played(step, full=True), rounds)
+    assert len(light.operator.store.table) == 0
+
+
+def check_rounds(light, full, rounds):
+    """Compare the outputs of two groupings in each round."""
     watermark = 0
     for number, (some, advance) in enumerate(rounds):
         watermark += advance * SECOND
@@ -127,7 +125,6 @@ def test_windows_without_full_states_have_the_same_panes(
         assert light.round(some, *moment) == full.round(some, *moment)
     end = MAX_MICROS, len(rounds) * SECOND
     assert light.round([], *end) == full.round([], *end)
-    assert len(light.operator.store.table) == 0
 
 
 @attrs.frozen
@@ -229,6 +226,34 @@ def test_a_reader_that_changes_a_pane_does_not_change_its_retraction(windows):
     played.sent[0].value[1].append("changed")
     played.round([("a", 2, 2)], 9 * SECOND, 0)
     assert [(e.value[1], e.diff) for e in played.sent] == [([1], -1), ([1, 2], 1)]
+
+
+class NotMerged(hr.CombineFn):
+    """A sum that cannot be merged."""
+
+    def create_accumulator(self):
+        return 0
+
+    def add_input(self, accumulator, element):
+        return accumulator + element
+
+    def merge_accumulators(self, accumulators):
+        raise ValueError("not merged")
+
+    def extract_output(self, accumulator):
+        return accumulator
+
+
+@pytest.mark.parametrize("trigger", [LATE, *WITH_EARLY_PANES], ids=repr)
+def test_an_error_names_the_key_whose_contents_do_not_merge(trigger):
+    windows, how = hr.window.FixedWindows(5), {"trigger": trigger, **RETRACTING}
+    step = step_of(windows, lambda: hr.CombinePerKey(NotMerged()), **how, allowed_lateness=9)
+    played = Played(step, full=False)
+    rows = [("a", 1, 1), ("b", 1, 1)]
+    played.round(rows[:1], 0, 0)
+    with pytest.raises(ValueError, match="not merged") as raised:
+        played.round(rows, 0, 0)
+    assert "for the key 'a'" in raised.value.__notes__
 
 
 def test_a_key_returns_to_a_state_without_timers_when_it_needs_no_more():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import Phase, assume, given, settings, strategies as st
 
 pytest.importorskip("pyspark", reason="chunks are pickled as Spark's rows are")
 
@@ -13,9 +14,11 @@ import headrace as hr
 from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.grouping.operators import streaming_group
+from headrace.runners.grouping.window_tier import TierWindow
+from headrace.runners.spark.shuffle import read
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.read import shuffle_read_for
+from headrace.runners.spark.shuffle.read import ReadColumns, ReadCounted, shuffle_read_for
 from headrace.runners.spark.shuffle.wire import StageRow, dumps, loads
 from headrace.runners.spark.shuffle.write import KeyedWrite, StepAddress
 from headrace.runners.spark.state import chunks
@@ -24,7 +27,6 @@ from headrace.runners.spark.state.chunks import ChunkedStore, Directory
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
 from tests.unit.runners.test_light_tiers import (
     GROUPINGS,
@@ -32,11 +34,18 @@ from tests.unit.runners.test_light_tiers import (
     WINDOWS,
     Played,
     _name,
+    check_rounds,
     rounds,
     step_of,
 )
 
 WORKERS = 2
+WITH_COUNTS = [
+    AfterWatermark(late=AfterCount(1)),
+    AfterWatermark(early=AfterCount(1), late=AfterCount(2)),
+    AfterWatermark(early=AfterCount(3), late=AfterCount(1)),
+]
+"""Triggers of groupings of which a worker is sent columns with counts."""
 
 
 class Bytes(dict[int, bytes]):
@@ -92,19 +101,62 @@ def test_light_states_in_chunks_give_the_same_panes(
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
     step = step_of(windows, grouping, **strategy)
     assume(step.path(Execution.SPARK).keep is not Keep.FULL)
+    check_in_small_chunks(step, rounds)
+
+
+def check_in_small_chunks(step: Any, rounds: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "KEYS_PER_CHUNK", 2)
         patch.setattr(chunks, "DENSE_FACTOR", 1)
         patch.setattr(chunks, "SINGLE_CHUNK_KEYS", 2)
-        light, full = OnWorkers(step), Played(step, full=True)
-        watermark = 0
-        for number, (some, advance) in enumerate(rounds):
-            watermark += advance * SECOND
-            moment = watermark, number * SECOND
-            assert light.round(some, *moment) == full.round(some, *moment)
-        end = MAX_MICROS, len(rounds) * SECOND
-        assert light.round([], *end) == full.round([], *end)
+        light = OnWorkers(step)
+        check_rounds(light, Played(step, full=True), rounds)
         assert not light.chunks
+
+
+@pytest.mark.parametrize("mode", AccumulationMode)
+@given(rounds=rounds, trigger=st.sampled_from(WITH_COUNTS))
+def test_lists_that_spill_to_disk_give_the_same_panes(mode: Any, rounds: Any, trigger: Any) -> None:
+    how = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": 7}
+    step = step_of(WINDOWS[0], GROUPINGS["group"], **how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read, "SPILL_AT", 1)
+        check_in_small_chunks(step, rounds)
+
+
+def early_panes_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A chunk has no numbers of early panes."""
+    thaw = TierWindow.thaw
+
+    def without_early(self: Any, keys: Any, contents: Any, values: Any = (), *others: Any) -> None:
+        thaw(self, keys, contents, values, (), *others[1:])
+
+    patch.setattr(TierWindow, "thaw", without_early)
+
+
+def counts_of_one_worker(patch: pytest.MonkeyPatch) -> None:
+    """The number of elements of a key is that of the last worker that sent some."""
+
+    def replaced(self: Any, block: Any) -> Any:
+        found = ReadColumns._add(self, block)
+        self._counts.setdefault(block.windows, Counter()).update(dict.fromkeys(found, 0))
+        dict.update(self._counts[block.windows], zip(found, block.counts, strict=True))
+        return found
+
+    patch.setattr(ReadCounted, "_add", replaced)
+
+
+@pytest.mark.parametrize("bug", [early_panes_not_stored, counts_of_one_worker])
+def test_a_seeded_bug_is_found(bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mode = AccumulationMode.RETRACTING
+    trigger = AfterWatermark(early=AfterCount(2), late=AfterCount(1))
+    step = step_of(WINDOWS[0], GROUPINGS["sum"], trigger=trigger, accumulation_mode=mode)
+    bug(monkeypatch)
+    once = settings(
+        max_examples=500, derandomize=True, database=None, deadline=None, phases=[Phase.generate]
+    )
+    with pytest.raises(AssertionError):
+        once(given(rounds)(lambda some: check_in_small_chunks(step, some)))()
 
 
 LATE = {

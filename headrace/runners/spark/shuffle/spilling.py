@@ -40,7 +40,7 @@ class SpillFile:
 
 
 class SpilledList(Sequence[Any]):
-    """A list whose older values are in a file; it is append-only and can be read many times.
+    """A list whose older values are in a file; it grows at both ends, and can be read many times.
 
     >>> spilled = SpilledList(SpillFile())
     >>> spilled.extend(["a", "b"])
@@ -65,8 +65,18 @@ class SpilledList(Sequence[Any]):
     def spill(self) -> None:
         """Write the values in memory to the file."""
         tail, self._tail = self._tail, []
-        for start in range(0, len(tail), SPILLED_PIECE):
-            self._locations.append(self._file.write(tail[start : start + SPILLED_PIECE]))
+        self._locations += self._written(tail)
+
+    def __setitem__(self, index: slice, values: Iterable[object]) -> None:
+        """Insert values before all others, which are written to the file: ``spilled[:0] = values``."""
+        if index != slice(0):
+            raise TypeError("values can only be inserted at the beginning")
+        self._locations[:0] = self._written(list(values))
+
+    def _written(self, values: list[object]) -> list[tuple[int, int, int]]:
+        """Write values to the file, and return the locations of their pieces."""
+        starts = range(0, len(values), SPILLED_PIECE)
+        return [self._file.write(values[start : start + SPILLED_PIECE]) for start in starts]
 
     def copy(self) -> SpilledList:
         """Return an independent copy that shares the file."""

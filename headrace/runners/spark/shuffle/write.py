@@ -130,10 +130,10 @@ class KeyedWrite(Operator):
         block.contents[:] = mapped(self.step.reduction.compact, block.contents, note)
 
     def _blocks(self) -> dict[int, list[Block]]:
-        if self._keep in WITH_COUNTS:
-            return blocks_of_columns(self._precombiner.columns(), self.groups, counted=True)
-        if self._keep is Keep.WINDOWS or (self.batch and self._keep is Keep.SESSIONS):
-            return blocks_of_columns(self._precombiner.columns(), self.groups)
+        counted = self._keep in WITH_COUNTS
+        once = self._keep is Keep.WINDOWS or (self.batch and self._keep is Keep.SESSIONS)
+        if counted or once:
+            return blocks_of_columns(self._precombiner.columns(), self.groups, counted)
         trigger = self.step.strategy.trigger
         return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)
 

@@ -45,7 +45,7 @@ LATENESSES: Final = (0, 3, 12, 10_000, 1, 6)
 """Allowed lateness in units of event time; except for the longest, some elements are later."""
 
 ONE_IN: Final = 3
-"""One windowing in this many is the default one, but for windows, mode, lateness, and perhaps its trigger."""
+"""In one windowing of this many, only windows, mode, lateness and a usual trigger are drawn."""
 
 USUAL: Final = (
     DefaultTrigger(),
@@ -53,7 +53,7 @@ USUAL: Final = (
     AfterWatermark(early=AfterCount(1), late=AfterCount(1)),
     AfterWatermark(early=AfterCount(3), late=AfterCount(2)),
 )
-"""The triggers of such windowings; they lose no data."""
+"""The usual triggers, of which half are the default one; they lose no data."""
 
 
 @attrs.frozen
