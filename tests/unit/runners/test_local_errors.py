@@ -168,7 +168,10 @@ def test_combine_fns_that_merge_accumulators():
     """That happens when elements of a window come in two bundles."""
     combine = hr.CombinePerKey(BrokenCombineFn("merge_accumulators"))
     flags = ["--streaming", "--max-records-per-batch=1"]
-    assert label_errors(hr.WindowInto(FIXED), combine, flags=flags) == ["for the key 'k'", "in broken"]
+    assert label_errors(hr.WindowInto(FIXED), combine, flags=flags) == [
+        "for the key 'k'",
+        "in broken",
+    ]
 
 
 @MODES
