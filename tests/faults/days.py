@@ -1,4 +1,7 @@
-"""Kill tests that take turns in `make test`: each runs on every second day, and all kills in ten days."""
+"""Long tests that take turns in `make test`.
+
+Those with numbered kills run on every second day, so that ten days have all kills; others on every third.
+"""
 
 from __future__ import annotations
 
@@ -18,3 +21,8 @@ def on_even_days() -> list[pytest.MarkDecorator]:
 def on_odd_days() -> list[pytest.MarkDecorator]:
     """The mark `sampled` on odd days."""
     return [] if on_even_days() else [pytest.mark.sampled]
+
+
+def on_third_days(turn: int) -> pytest.MarkDecorator:
+    """The mark `sampled` on every third day, from day 0, 1 or 2 on; on other days only `chaos`."""
+    return pytest.mark.sampled if turn == TENTH % 3 else pytest.mark.chaos
