@@ -79,7 +79,7 @@ FIRST_COMMANDS = {
     "clean": SMALL(),
     "test-bank": SMALL(("N=2000", "ARGS=--batches=10")),
     "bench-nexmark": SMALL(("ARGS=--query 1 --events=2000",)),
-    "bench-yahoo": SMALL(("ARGS=--rate 500 --seconds=10",)),
+    "bench-yahoo": SMALL(("ARGS=--system 'Headrace, Spark' --rate 500 --seconds=10",)),
     "bench-riot": SMALL(("ARGS=--events=5000",)),
     "bench-linear-road": SMALL(("ARGS=--events=9400",)),
     "bench-size": SMALL(only_prerequisites="takes half an hour; a small run is a test"),
