@@ -11,8 +11,8 @@ TENTH ?= $(shell expr $$(date +%j) % 10)
 FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
-SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
-SAMPLE += tests/unit/sdk/io/lake/test_spark_readers.py
+ON_OLDER_SPARK := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
+ON_OLDER_SPARK += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
 BESIDE += tests/docs/test_docs.py tests/benchmarks
@@ -71,7 +71,7 @@ test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo $(TEST_JAVA) ##
 older-spark: $(VENV)/spark-$(OLDER_SPARK)/installed
 
 test-older-spark: need-java $(VENV)/.with-dev+spark $(VENV)/spark-$(OLDER_SPARK)/installed ## run a sample of the tests on an older Spark [OLDER_SPARK=4.0|4.1|4.2] [ARGS=...]
-	$(VENV)/spark-$(OLDER_SPARK)/bin/python -m pytest -m "spark and spark_versions" $(SAMPLE) $(ARGS)
+	$(VENV)/spark-$(OLDER_SPARK)/bin/python -m pytest -m "spark and spark_versions" $(ON_OLDER_SPARK) $(ARGS)
 
 test-spark-versions: need-java $(VENV)/.with-dev+spark+demo $(SPARK_VENVS) ## run all tests on Spark with each supported version, and write docs/reference/spark-versions.md [ARGS=--only=4.0]
 	$(VENV)/spark-4.3/bin/python tools/spark_test_runs.py $(ARGS)

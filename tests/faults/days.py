@@ -13,16 +13,7 @@ TENTH = int(os.environ.get("HEADRACE_TENTH", "0"))
 """The number of the day, from 0 to 9; each has a tenth of the kills."""
 
 
-def on_even_days() -> list[pytest.MarkDecorator]:
-    """The mark `sampled` on even days."""
-    return [pytest.mark.sampled] if TENTH % 2 == 0 else []
-
-
-def on_odd_days() -> list[pytest.MarkDecorator]:
-    """The mark `sampled` on odd days."""
-    return [] if on_even_days() else [pytest.mark.sampled]
-
-
-def on_third_days(turn: int) -> pytest.MarkDecorator:
-    """The mark `sampled` on every third day, from day 0, 1 or 2 on; on other days only `chaos`."""
-    return pytest.mark.sampled if turn == TENTH % 3 else pytest.mark.chaos
+def on_days(first: int, *, every: int) -> pytest.MarkDecorator:
+    """The mark `sampled` on each day of this many, from the first of them on; else only `chaos`."""
+    assert first in range(every)
+    return pytest.mark.sampled if first == TENTH % every else pytest.mark.chaos

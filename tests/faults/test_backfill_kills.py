@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.faults.backfill_program import SEAM, WINDOW
-from tests.faults.days import on_odd_days
+from tests.faults.days import on_days
 from tests.faults.kill_points import kill, processes
 from tests.faults.test_kills import FIRST, KILLS
 from tests.support.services import kafka
@@ -22,7 +22,7 @@ from tests.unit.sdk.io.kafka.topics import Topic
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    *on_odd_days(),
+    on_days(1, every=2),
     pytest.mark.xdist_group("kafka"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),

@@ -21,7 +21,7 @@ import pytest
 
 from tests.beam.killed.feed import Feed
 from tests.beam.killed.results import marks, repeated, results
-from tests.faults.days import on_odd_days
+from tests.faults.days import on_days
 from tests.faults.kill_points import kill, processes
 from tests.faults.program import LIGHT
 from tests.faults.run_and_kill import started, wait_for_end_of
@@ -34,7 +34,7 @@ pytest.importorskip("apache_beam")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    *on_odd_days(),
+    on_days(1, every=2),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]

@@ -20,7 +20,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from tests.faults.days import on_even_days
+from tests.faults.days import on_days
 from tests.faults.kafka_program import TOPICS, Numbered, expected
 from tests.faults.kill_points import KillPoint
 from tests.faults.run_and_kill import ROUNDS, run_program
@@ -30,7 +30,7 @@ from tests.support.services import kafka
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    *on_even_days(),
+    on_days(0, every=2),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.days import on_even_days
+from tests.faults.days import on_days
 from tests.faults.kill_points import KillPoint
 from tests.faults.lake_program import contents, expected
 from tests.faults.program import ToldRecords
@@ -24,7 +24,7 @@ from tests.faults.test_kills import FIRST, KILLS, assert_killed
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    *on_even_days(),
+    on_days(0, every=2),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
 ]
 

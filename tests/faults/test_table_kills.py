@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.faults.days import on_odd_days
+from tests.faults.days import on_days
 from tests.faults.kill_points import KillPoint
 from tests.faults.program import ToldRecords
 from tests.faults.run_and_kill import ROUNDS, run_program, started, wait_for_end_of
@@ -28,7 +28,7 @@ from tests.support.services import mariadb, postgres
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    *on_odd_days(),
+    on_days(1, every=2),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(postgres.binaries() is None, reason=postgres.NOT_INSTALLED),
     pytest.mark.skipif(mariadb.binaries() is None, reason=mariadb.NOT_INSTALLED),

@@ -92,11 +92,11 @@ def test_the_kind_of_runs_for_the_rarest_law_is_drawn_next() -> None:
 
 @pytest.mark.slow
 def test_each_law_gets_its_number_of_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_runner, "AT_LEAST", 7)  # to draw more takes longer than all checks
+    monkeypatch.setattr(check_runner, "AT_LEAST", 20)  # to draw more takes longer than all checks
     options = Namespace(
         runner="local",
-        cases=7,
-        each=20,
+        cases=20,
+        each=60,
         pack=10,
         batch=False,
         columns=False,
@@ -107,9 +107,9 @@ def test_each_law_gets_its_number_of_cases(monkeypatch: pytest.MonkeyPatch) -> N
     *_, report = reports(options)
     assert report.passed, report
     seen = {verdict.law: verdict.cases for verdict in report.verdicts}
-    assert min(seen.values()) >= 20
-    assert seen[COUNTED.sentence] >= 20
-    assert report.cases < 600
+    assert min(seen.values()) >= 60
+    assert seen[COUNTED.sentence] >= 60
+    assert report.cases < 1_200
 
 
 @pytest.mark.slow

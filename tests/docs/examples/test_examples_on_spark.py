@@ -19,7 +19,7 @@ from tests.docs.examples import (
     test_sensors as sensors,
 )
 from tests.docs.examples.conftest import EXAMPLES
-from tests.faults.days import on_third_days
+from tests.faults.days import on_days
 
 pytestmark = ON_SPARK
 
@@ -93,7 +93,7 @@ def test_a_dataframe(spark, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@on_third_days(2)
+@on_days(2, every=3)
 def test_orders_join_is_killed_and_resumed(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     kill_once = [sys.executable, str(KILL_ONCE), "--after=1", str(checkpoint), "--"]

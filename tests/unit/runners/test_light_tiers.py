@@ -31,6 +31,7 @@ from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import IntervalWindow as interval
 from tests.unit.grouping.test_light_window import WITH_EARLY_PANES, WITHOUT_EARLY_PANES
+from tests.unit.runners.test_local_errors import Broken, BrokenCombineFn
 
 WINDOWS = [
     hr.window.FixedWindows(10),
@@ -228,30 +229,15 @@ def test_a_reader_that_changes_a_pane_does_not_change_its_retraction(windows):
     assert [(e.value[1], e.diff) for e in played.sent] == [([1], -1), ([1, 2], 1)]
 
 
-class NotMerged(hr.CombineFn):
-    """A sum that cannot be merged."""
-
-    def create_accumulator(self):
-        return 0
-
-    def add_input(self, accumulator, element):
-        return accumulator + element
-
-    def merge_accumulators(self, accumulators):
-        raise ValueError("not merged")
-
-    def extract_output(self, accumulator):
-        return accumulator
-
-
 @pytest.mark.parametrize("trigger", [LATE, *WITH_EARLY_PANES], ids=repr)
 def test_an_error_names_the_key_whose_contents_do_not_merge(trigger):
     windows, how = hr.window.FixedWindows(5), {"trigger": trigger, **RETRACTING}
-    step = step_of(windows, lambda: hr.CombinePerKey(NotMerged()), **how, allowed_lateness=9)
+    combine = hr.CombinePerKey(BrokenCombineFn("merge_accumulators"))
+    step = step_of(windows, lambda: combine, **how, allowed_lateness=9)
     played = Played(step, full=False)
     rows = [("a", 1, 1), ("b", 1, 1)]
     played.round(rows[:1], 0, 0)
-    with pytest.raises(ValueError, match="not merged") as raised:
+    with pytest.raises(Broken) as raised:
         played.round(rows, 0, 0)
     assert "for the key 'a'" in raised.value.__notes__
 

@@ -151,9 +151,9 @@ def pipelines(
         splittable: whether to draw splittable DoFns.
 
     >>> from hypothesis import find
-    >>> run = find(pipelines(), lambda run: run.has_other)
-    >>> any(step.beside for step in run.steps)
-    True
+    >>> run = find(pipelines(), lambda run: len(run.steps) > 1)
+    >>> len(run.steps), run.has_other
+    (2, False)
     """
     where = draw(wheres() if windows is None else windows)
     run = draw(runs(draw(st.integers(1, 3)), st.just(where), modes, to_infinity=True, safe=safe))
