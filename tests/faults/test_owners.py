@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -263,6 +264,7 @@ def test_two_processes_on_one_checkpoint(home: Path, spark: SparkSession, progra
 
     assert program.ask("start") == "RUNNING"  # in a new session, and it is killed
     kill(program.process.pid)
+    os.waitid(os.P_PID, program.process.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
     start_again = start(home)
     assert start_again.state == "RUNNING"
     assert start_again.drain() == "DONE"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from inspect import Signature, signature
+from inspect import Signature
 from typing import Any, Final
 
 from headrace.runners.calls.bundle_finalizer import BundleFinalizer
@@ -17,6 +17,7 @@ from headrace.sdk.pardo.dofn import (
     ContextParam,
     SetupContextParam,
 )
+from headrace.sdk.typehints.declared import signature_of
 
 ContextScope = type[ContextParam]
 
@@ -47,7 +48,7 @@ class ContextManagers:
     def bound(self, fn: Callable[..., object]) -> Callable[..., Any]:
         """Return a function whose parameters for contexts are passed; the function itself if it has none."""
         try:
-            declared = signature(fn)
+            declared = signature_of(fn)
         except (ValueError, TypeError):  # some built-in functions have no signature
             return fn
         defaults = [p.default for p in declared.parameters.values()]

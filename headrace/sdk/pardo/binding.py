@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from inspect import Parameter as Declared, Signature, signature
+from inspect import Parameter as Declared, Signature
 from itertools import chain, repeat, starmap
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from headrace.sdk.elements.side_containers import PerCall
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pardo.dofn import PARAMETERS, Parameter
 from headrace.sdk.pipelines.elementwise import Function
+from headrace.sdk.typehints.declared import parameters_of
 from headrace.windowing.column import Column, stretch
 from headrace.windowing.time.timestamps import from_micros
 
@@ -139,7 +140,7 @@ def asks_for(fn: Callable[..., object], parameter: Parameter) -> bool:
     >>> asks_for(lambda x, d=DoFn.DiffParam: x, DoFn.DiffParam)
     True
     """
-    return any(declared.default is parameter for declared in _declared(fn))
+    return any(declared.default is parameter for declared in parameters_of(fn))
 
 
 class SpreadItems:
@@ -150,7 +151,7 @@ class SpreadItems:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
-        kept = [d for d in _declared(fn) if d.default is not Declared.empty]
+        kept = [d for d in parameters_of(fn) if d.default is not Declared.empty]
         element = Declared("element", Declared.POSITIONAL_ONLY)
         self.__signature__ = Signature([element, *kept])
 
@@ -180,15 +181,8 @@ def exploded(bundle: Bundle) -> Bundle:
     )
 
 
-def _declared(fn: Callable[..., object]) -> list[Declared]:
-    try:
-        return list(signature(fn).parameters.values())
-    except (ValueError, TypeError):  # some built-in functions have no signature
-        return []
-
-
 def _after_the_element(fn: Callable[..., object]) -> list[Declared]:
-    declared = _declared(fn)
+    declared = parameters_of(fn)
     varied = declared and declared[0].kind is Declared.VAR_POSITIONAL
     return declared if varied else declared[1:]
 

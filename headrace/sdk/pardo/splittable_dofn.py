@@ -7,7 +7,6 @@ gives each part a key. The second is a keyed operator, whose keys are the restri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from inspect import Parameter as Declared, signature
 from typing import Any, Final
 from zlib import crc32
 
@@ -29,6 +28,7 @@ from headrace.sdk.pardo.stateful_dofn import Stateful
 from headrace.sdk.pipelines.elementwise import ProcessEach
 from headrace.sdk.pipelines.graph import SplittableParDo
 from headrace.sdk.pipelines.pvalue import PCollection
+from headrace.sdk.typehints.declared import parameters_of
 
 NO_STATE: Final = Stateful({}, {}, {}, "", False)
 """What a splittable DoFn declares as a stateful one: nothing."""
@@ -81,20 +81,13 @@ def splittable(dofn: DoFn) -> Splittable | None:
 
 def _defaults(fn: Callable[..., object], kind: type, name: str) -> list[Any]:
     """Return the default values of a kind; a kind itself as a default value is refused."""
-    found = [p.default for p in _parameters(fn)]
+    found = [p.default for p in parameters_of(fn)]
     if any(default is kind for default in found):
         raise PipelineError(
             f"{name} asks for DoFn.{kind.__name__} without parentheses",
             remedy=f"write DoFn.{kind.__name__}(provider), or DoFn.{kind.__name__}() if the DoFn is one",
         )
     return [default for default in found if isinstance(default, kind)]
-
-
-def _parameters(fn: Callable[..., object]) -> list[Declared]:
-    try:
-        return list(signature(fn).parameters.values())
-    except (ValueError, TypeError):  # some built-in functions have no signature
-        return []
 
 
 def _provider(dofn: DoFn, given: Any, kind: type[Any]) -> Any:
@@ -112,7 +105,7 @@ def _provider(dofn: DoFn, given: Any, kind: type[Any]) -> Any:
 def _refuse_in_others(dofn: DoFn, name: str) -> None:
     for method in _OTHERS:
         for kind in (RestrictionParam, WatermarkEstimatorParam):
-            if any(isinstance(p.default, kind) for p in _parameters(getattr(dofn, method))):
+            if any(isinstance(p.default, kind) for p in parameters_of(getattr(dofn, method))):
                 raise PipelineError(
                     f"{name}.{method} asks for DoFn.{kind.__name__}, but it is not called for a restriction",
                     remedy="use it in process only",

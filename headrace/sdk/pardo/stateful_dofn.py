@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from inspect import getattr_static, signature
+from inspect import getattr_static
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -15,6 +15,7 @@ from headrace.sdk.pardo.binding import asks_for
 from headrace.sdk.pardo.dofn import DoFn, StateParam, TimerParam
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.timers import EXPIRATION, TIMERS, TimerSpec
+from headrace.sdk.typehints.declared import parameters_of
 
 _first: Final = itemgetter(0)
 
@@ -86,7 +87,7 @@ def refuse_specs(fn: Callable[..., object], called: str) -> None:
     Raises:
         PipelineError: it has one.
     """
-    for parameter in _parameters(fn):
+    for parameter in parameters_of(fn):
         for kind, wrapper in ((StateSpec, "StateParam"), (TimerSpec, "TimerParam")):
             if isinstance(parameter.default, kind):
                 what = "state" if kind is StateSpec else "timer"
@@ -142,7 +143,7 @@ def _specs(
     """Return the specs that the parameters of a DoFn's methods name."""
     found: dict[int, Any] = {}
     for name, method in methods.items():
-        own = [p.default.spec for p in _parameters(method) if isinstance(p.default, kind)]
+        own = [p.default.spec for p in parameters_of(method) if isinstance(p.default, kind)]
         if own and name in _LIFECYCLE:
             raise PipelineError(
                 f"{dofn.default_label()}.{name} asks for {own[0]!r}, but it is not called for a key",
@@ -163,13 +164,6 @@ def _specs(
                 remedy="give each of them its own name",
             )
     return {spec.name: spec for spec in found.values()}
-
-
-def _parameters(method: Callable[..., object]) -> list[Any]:
-    try:
-        return list(signature(method).parameters.values())
-    except (ValueError, TypeError):
-        return []
 
 
 def _check_callbacks(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from inspect import Parameter, Signature, signature, unwrap
+from inspect import Parameter, Signature, unwrap
 from types import MethodDescriptorType, MethodType
 from typing import Any, Final
 
 from headrace.sdk.elements.type_variables import TypeHint
+from headrace.sdk.typehints.declared import signature_of
 from headrace.sdk.typehints.hints import normalized
 
 BY_PLACE: Final = (
@@ -34,9 +35,9 @@ def get_signature(fn: Callable[..., object]) -> Signature:
     <Signature (word: str) -> int>
     """
     try:
-        found = signature(fn)
+        found = signature_of(fn)
     except (ValueError, TypeError):
-        found = signature(_anything)
+        found = signature_of(_anything)
     names = _names_of(fn)
     parameters = [
         p.replace(annotation=_resolved(p.annotation, names)) for p in found.parameters.values()
