@@ -197,7 +197,7 @@ clean: ## remove the virtual environment and all build output
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# `.venv/.with-dev+spark` means that headrace[dev,spark] is installed: one run of pip installs what is missing.
+# `.venv/.with-dev+spark` means that headrace[dev,spark] is installed: one run installs what is missing.
 $(VENV)/.with-%: pyproject.toml | $(BIN)/python
 	@tools/install-extras $(VENV) $(subst +, ,$*)
 	@touch $@
