@@ -20,6 +20,7 @@ from tests.docs.doc_pages import (
     steps,
 )
 from tests.docs.run_pages import agree, run_page, run_page_in_subprocess, run_program, run_python
+from tests.faults.days import on_days
 from tests.support.repository import ROOT
 from tests.support.services import redis
 
@@ -75,8 +76,22 @@ def servers_of(page: Path) -> Iterator[dict[str, str]]:
         yield {"REDIS_URL": server.url}
 
 
+SPARK_PAGES = [page for page in PAGES_WITH_CODE if needs_spark(page)]
+PAGES_THAT_ARE_KILLED = [page for page in SPARK_PAGES if starts_programs(page)]
+
+
+def turns(page: Path) -> list[pytest.MarkDecorator]:
+    """Those with programs, which are killed and resumed, take turns in `make test`."""
+    if page not in PAGES_THAT_ARE_KILLED:
+        return []
+    day = PAGES_THAT_ARE_KILLED.index(page) % 2
+    return [pytest.mark.slow, pytest.mark.chaos, on_days(day, every=2)]
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("page", [page for page in PAGES_WITH_CODE if needs_spark(page)], ids=name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=name(page), marks=turns(page)) for page in SPARK_PAGES]
+)
 def test_a_page_on_spark_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     skip_if_not_installed(page)
     done = run_page_in_subprocess(page, tmp_path)

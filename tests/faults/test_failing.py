@@ -20,6 +20,7 @@ from headrace.sdk.io.formats.lines.line_sinks import TextSink
 from headrace.sdk.sources.sink import Commit
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
+from tests.faults.days import on_days
 from tests.faults.runs import FaultDoFn, InjectedError, finish, inject_fault, lines_of
 from tests.faults.totals import Totals
 
@@ -113,6 +114,8 @@ def sink_contents(home: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
+@pytest.mark.chaos
+@on_days(2, every=3)
 def test_each_place_fails_or_dies_once(tmp_path):
     """In a stream, one after another; all runs together have the results of one run."""
     failing, reference = tmp_path / "failing", tmp_path / "reference"
