@@ -18,8 +18,6 @@ BESIDE := tests/model tests/faults tests/compatibility tests/unit/sdk/observing 
 BESIDE += tests/docs/test_docs.py tests/benchmarks
 # `make test` uses more processes than cores, since many tests wait for servers, programs and the clock.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
-# The sampled tests are here: a process need not collect all others.
-SAMPLED := tests/faults tests/docs tests/unit/runners/spark
 # Tests start about a hundred JVMs with Spark: this Java reads the classes from an archive.
 TEST_JAVA := $(VENV)/java-of-tests/bin/java
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
@@ -53,14 +51,13 @@ demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.wi
 		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
 test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos" $(ARGS)
+	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
+		$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS)
 	@mkdir -p out
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
 	beside=$$!; status=0; \
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE:%=--ignore=%) $(ARGS) || status=1; \
 	wait $$beside || status=1; cat out/beside.txt; exit $$status
-	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
-		$(BIN)/pytest -n $(WORKERS) --dist worksteal -m sampled $(SAMPLED) $(ARGS)
 
 test-bank: need-services $(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),need-java) $(VENV)/.with-dev$(if $(findstring --compare,$(ARGS)),+beam)$(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),+spark) ## transfers between accounts, while readers check that all balances add up to 0 [RUNNER=local|spark] [N=1000000] [ARGS="--compare --write"]
 	$(BIN)/python -m benchmarks.bank --runner $(RUNNER) $(if $(filter file,$(origin N)),,--transfers=$(N)) $(ARGS)

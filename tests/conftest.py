@@ -89,12 +89,13 @@ RUNNERS = [
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--runner``, deselect the tests of other runners."""
+    """With ``--runner``, deselect the tests of other runners; those that take minutes come first."""
     wanted = config.getoption("--runner", None)  # an option of Headrace's own plugin, if installed
     others = [item for item in items if wanted and runner_of(item) not in (None, wanted)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
+    items.sort(key=lambda item: item.get_closest_marker("sampled") is None)
 
 
 @pytest.fixture(params=RUNNERS)

@@ -84,16 +84,6 @@ def test_the_day_of_the_year_selects_a_tenth_of_the_kills_and_first_commands(
     assert kills in said
 
 
-def test_all_tests_that_are_sampled_are_where_they_are_looked_for() -> None:
-    (line,) = [x for x in make(ROOT, "--dry-run", "test").splitlines() if "-m sampled" in x]
-    folders = [ROOT / word for word in line.partition("-m sampled")[2].split()]
-    marks = re.compile(r"mark\.sampled|\bon_days\(")
-    marked = [file for file in ROOT.glob("tests/**/test_*.py") if marks.search(file.read_text())]
-    assert len(marked) > 10
-    for file in marked:
-        assert any(file.is_relative_to(folder) for folder in folders), file
-
-
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.chaos
