@@ -9,7 +9,6 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from inspect import signature
 from itertools import repeat
 from typing import Any, Final, Protocol
 
@@ -26,6 +25,7 @@ from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.state.timers import TimerSpec
 from headrace.sdk.pipelines.elementwise import ProcessEach
+from headrace.sdk.typehints.declared import parameters_of
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import (
@@ -241,7 +241,7 @@ def method_of(fn: Callable[..., object]) -> Method:
         fn,
         tuple(
             (p.name, _getter(p.default))
-            for p in signature(fn).parameters.values()
+            for p in parameters_of(fn)
             if isinstance(p.default, Parameter)
         ),
     )

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import wait
 from functools import partial
-from inspect import signature
 from typing import Any, Final
 from uuid import uuid4
 
@@ -31,6 +30,7 @@ from headrace.sdk.pardo.dofn import DoFn, Parameter, require_dofn
 from headrace.sdk.pardo.state.specs import BagStateSpec
 from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
 from headrace.sdk.pardo.stateful_dofn import is_stateful_dofn
+from headrace.sdk.typehints.declared import parameters_of
 from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 from headrace.windowing.window import BoundedWindow
@@ -294,7 +294,7 @@ def _timed(output: object, timestamp: Timestamp | None) -> Any:
 
 def _check_dofn(dofn: DoFn) -> None:
     """Refuse a DoFn that needs more than an element."""
-    asked = [p.default for p in signature(dofn.process).parameters.values()]
+    asked = [p.default for p in parameters_of(dofn.process)]
     more = [default for default in asked if isinstance(default, Parameter)]
     if more or is_stateful_dofn(dofn):
         problem = f"asks for {more[0]!r}" if more else "is stateful"

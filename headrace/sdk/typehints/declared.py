@@ -26,6 +26,9 @@ def signature_of(fn: Callable[..., object]) -> Signature:
 
     >>> signature_of(lambda x, *rest: x)
     <Signature (x, *rest)>
+    >>> from fractions import Fraction
+    >>> signature_of(Fraction.limit_denominator), signature_of(Fraction(1).limit_denominator)
+    (<Signature (self, max_denominator=1000000)>, <Signature (max_denominator=1000000)>)
     """
     if isinstance(fn, FunctionType):
         return _kept(_FUNCTIONS, fn, fn)
