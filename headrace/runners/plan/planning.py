@@ -10,7 +10,7 @@ execute it, and :func:`headrace.runners.plan.explain.explain` prints it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
@@ -348,16 +348,23 @@ def _feeds_only_groupings(graph: Graph, node: Node) -> bool:
 
 def _windows_are_reused(graph: Graph, node: Node) -> bool:
     """Return whether a grouping reads the output of a node without new windows in between."""
-    reached = {node.label}
-    for reader in graph:
-        main = reader.inputs[: reader.main_inputs]
-        if reached.isdisjoint(source.node for source in main):
-            continue
-        if isinstance(reader, KEYED):
-            return True
-        if not isinstance(reader, AssignWindows):
-            reached.add(reader.label)
+    reached, rest = {node.label}, [node]
+    while rest:
+        for reader in _main_readers(graph, rest.pop()):
+            if isinstance(reader, KEYED):
+                return True
+            if not isinstance(reader, AssignWindows) and reader.label not in reached:
+                reached.add(reader.label)
+                rest.append(reader)
     return False
+
+
+def _main_readers(graph: Graph, node: Node) -> Iterator[Node]:
+    """Iterate over the nodes that read an output of a node, other than as a side input."""
+    for output in node.outputs:
+        for reader in graph.consumers(output):
+            if output.id in {each.id for each in reader.inputs[: reader.main_inputs]}:
+                yield reader
 
 
 def with_pushed(planned: Plan, pushed: frozenset[str]) -> Plan:

@@ -6,7 +6,8 @@ runner is a table from the kind of a node to a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -200,9 +201,18 @@ class Graph:
         """Iterate over the nodes, inputs first."""
         return iter(self.nodes)
 
-    def consumers(self, collection: Collection) -> list[Node]:
+    def consumers(self, collection: Collection) -> Sequence[Node]:
         """Return the nodes that read a collection."""
-        return [n for n in self.nodes if any(c.id == collection.id for c in n.inputs)]
+        return self._consumers.get(collection.id, ())
+
+    @cached_property
+    def _consumers(self) -> Mapping[tuple[str, str], Sequence[Node]]:
+        """The nodes that read a collection, by its identity."""
+        found: dict[tuple[str, str], list[Node]] = {}
+        for node in self.nodes:
+            for read in {collection.id for collection in node.inputs}:
+                found.setdefault(read, []).append(node)
+        return found
 
     def reads_before(self, label: str) -> Iterator[Read]:
         """Iterate over the reads before a node, and the node if it is one, up to the groupings before it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from inspect import Parameter, Signature, unwrap
-from types import MethodDescriptorType, MethodType
+from types import CodeType, MethodDescriptorType, MethodType
 from typing import Any, Final
 
 from headrace.sdk.elements.type_variables import TypeHint
@@ -90,10 +90,15 @@ def _resolved(annotation: TypeHint, names: dict[str, object]) -> object:
         return annotation
     try:
         while isinstance(annotation, str):  # text in quotes is text twice, without evaluation
-            annotation = eval(annotation, names)
+            annotation = eval(_compiled(annotation), names)
     except Exception:  # the annotation can be any text
         return Any
     return normalized(annotation)
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(annotation: str) -> CodeType:
+    return compile(annotation.lstrip(), "<annotation>", "eval")
 
 
 def annotated_types(fn: Callable[..., object]) -> tuple[Types, Types, Signature] | None:

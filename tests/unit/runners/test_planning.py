@@ -8,7 +8,7 @@ from headrace.runners.plan.planning import KeyedStep, plan
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.per_window import PlainPrecombiner
-from headrace.sdk.pipelines.graph import Graph
+from headrace.sdk.pipelines.graph import Collection, Graph, Node
 from headrace.triggers import (
     AccumulationMode,
     AfterBytes,
@@ -227,3 +227,34 @@ def test_changes_are_gathered_element_by_element(words):
     _ = words | pairs() | retracting | "one" >> hr.CombinePerKey(sum) | "two" >> hr.GroupByKey()
     assert type(step(words, "one").precombiner(Execution.MEMORY)) is PlainPrecombiner
     assert type(step(words, "two").precombiner(Execution.MEMORY)) is ElementPrecombiner
+
+
+def test_a_node_is_read_once_by_a_step_with_two_inputs_from_it(words):
+    twice = (words, words) | "flatten" >> hr.Flatten()
+    once = words | "pair" >> pairs()
+    graph = words.pipeline.graph
+    assert [node.label for node in graph.consumers(words.collection)] == ["flatten", "pair"]
+    assert graph.consumers(twice.collection) == graph.consumers(once.collection) == ()
+
+
+def test_each_branch_costs_the_same_to_plan(monkeypatch):
+    asked = []
+    for cls, name in ((Collection, "id"), (Node, "main_inputs")):
+        original = vars(cls)[name].fget
+
+        def counted(self, original=original):
+            asked.append(original)
+            return original(self)
+
+        monkeypatch.setattr(cls, name, property(counted))
+
+    def work(branches):
+        p = hr.Pipeline()
+        for number in range(branches):
+            windowed = p | f"read {number}" >> hr.Create(["a"]) | f"windows {number}" >> FIXED
+            _ = windowed | pairs(f"pair {number}") | f"group {number}" >> hr.GroupByKey()
+        asked.clear()
+        plan(p.graph)
+        return len(asked)
+
+    assert work(20) == 2 * work(10) > 0

@@ -11,7 +11,14 @@ from types import ModuleType
 
 import pytest
 
+from tests.faults.days import on_days
+
 PROGRAMS = sorted((Path(__file__).parent / "beam_programs").glob("*.py"))
+PROGRAMS_ON_DAYS = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow, on_days(number % 3, every=3)])
+    for number, path in enumerate(PROGRAMS)
+]
+"""Beam takes up to half a minute for each, so they take turns in `make test`."""
 
 
 def run(path, source, monkeypatch):
@@ -28,9 +35,8 @@ def test_it_runs_here(path, monkeypatch) -> None:
     run(path, path.read_text().replace("apache_beam", "headrace"), monkeypatch)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Beam is not installed")
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PROGRAMS_ON_DAYS)
 def test_it_runs_on_beam(path, monkeypatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
