@@ -27,8 +27,7 @@ from headrace.runners.spark.cluster.options import (
 from headrace.runners.spark.cluster.session import Session, session_of_run
 from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
 from headrace.runners.spark.sources.native import NativeRead, native_reads
-from headrace.runners.spark.sources.read_elements import sent_as_tables
-from headrace.runners.spark.sources.worker_reads import with_streams, worker_reads
+from headrace.runners.spark.sources.worker_reads import sent_as_tables, with_streams, worker_reads
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.acquire_lease import acquire
 from headrace.runners.spark.state.checkpoint_manifest import (

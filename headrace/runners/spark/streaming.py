@@ -57,8 +57,8 @@ from headrace.runners.spark.sources.native_watermarks import (
     Observed,
     SourceClock,
 )
+from headrace.runners.spark.sources.range_rows import elements_of, size_of
 from headrace.runners.spark.sources.read_elements import unpack_read
-from headrace.runners.spark.sources.worker_reads import elements_of, size_of
 from headrace.runners.spark.stage import Stage, StagePlan, in_batches
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks

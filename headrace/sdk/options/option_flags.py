@@ -47,15 +47,15 @@ def with_subclasses(cls: type) -> Iterator[type]:
         yield from with_subclasses(subclass)
 
 
-def parse(adders: list[Adder], flags: list[str]) -> dict[str, Any]:
+def parse(parser: OptionParser, flags: list[str]) -> dict[str, Any]:
     """Return the options that flags specify, by name."""
-    return vars(parser_with(adders).parse_known_args(flags)[0])
+    return vars(parser.parse_known_args(flags)[0])
 
 
-def unknown_flags(adders: list[Adder], flags: list[str]) -> dict[str, Any]:
+def unknown_flags(parser: OptionParser, flags: list[str]) -> dict[str, Any]:
     """Return the unknown flags with their values as strings, or True if there is no value."""
     found: dict[str, Any] = {}
-    rest = parser_with(adders).parse_known_args(flags)[1]
+    rest = parser.parse_known_args(flags)[1]
     for flag, following in zip(rest, [*rest, "-"][1:], strict=True):
         name, equals, value = flag.partition("=")
         has_value = not equals and not following.startswith("-")
@@ -66,16 +66,15 @@ def unknown_flags(adders: list[Adder], flags: list[str]) -> dict[str, Any]:
     return found
 
 
-def log_unknown_flags(adders: list[Adder], flags: list[str]) -> None:
+def log_unknown_flags(parser: OptionParser, flags: list[str]) -> None:
     """Log a warning about each unknown flag."""
-    parser = parser_with(adders)
-    for flag in unknown_flags(adders, flags):
+    for flag in unknown_flags(parser, flags):
         near = get_close_matches(f"--{flag}", parser._option_string_actions, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
         logging.getLogger("headrace").warning("there is no flag --%s%s", flag, meant)
 
 
-def parser_with(adders: list[Adder]) -> OptionParser:
+def parser_with(adders: Iterable[Adder]) -> OptionParser:
     """Return a parser of some flags."""
     parser = OptionParser(add_help=False)
     for add in adders:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import cache
+from shutil import get_terminal_size
 from typing import Any
 
 from headrace.sdk.options.value_provider import RuntimeValueProvider, StaticValueProvider
@@ -21,8 +23,8 @@ class OptionParser(argparse.ArgumentParser):
     """
 
     def __init__(self, **settings: Any) -> None:
-        settings = {"allow_abbrev": False, "conflict_handler": "resolve", **settings}
-        super().__init__(**settings)
+        own = {"allow_abbrev": False, "conflict_handler": "resolve", "formatter_class": _formatter}
+        super().__init__(**{**own, **settings})
 
     def add_value_provider_argument(self, *flags: str, **settings: Any) -> None:
         """Add a flag whose value is a ValueProvider: static if the flag is given, else of the run.
@@ -43,6 +45,16 @@ class OptionParser(argparse.ArgumentParser):
         if positional:
             settings.setdefault("nargs", "?")
         self.add_argument(*flags, **settings)
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Return a formatter of help; argparse makes one for each flag that is added."""
+    return argparse.HelpFormatter(prog, width=_width())
+
+
+@cache
+def _width() -> int:
+    return get_terminal_size().columns - 2
 
 
 def _provider_type(value_type: Callable[[Any], object]) -> Callable[[str], StaticValueProvider]:

@@ -22,6 +22,7 @@ from headrace.sdk.options.option_flags import (
     log_unknown_flags,
     parse,
     parser_of,
+    parser_with,
     switches_of,
     unknown_flags,
     with_subclasses,
@@ -68,7 +69,7 @@ class PipelineOptions(HasDisplayData):
     def _parse_own(self) -> None:
         if type(self) in self._parsed:
             return
-        own = parse(flag_adders(type(self)), self._flags)
+        own = parse(parser_with(flag_adders(type(self))), self._flags)
         for name, value in own.items():
             self._values.setdefault(name, value)
         self._parsed[type(self)] = frozenset(own)
@@ -127,14 +128,15 @@ class PipelineOptions(HasDisplayData):
         adders = flag_adders(type(self))
         if not current_only:
             adders = [a for cls in with_subclasses(PipelineOptions) for a in flag_adders(cls)]
-        adders = list(dict.fromkeys([*adders, *([add_extra_args_fn] if add_extra_args_fn else [])]))
-        defaults = parse(adders, [])
-        known = parse(adders, self._flags)
+        extra = [add_extra_args_fn] if add_extra_args_fn else []
+        parser = parser_with(dict.fromkeys([*adders, *extra]))
+        defaults = parse(parser, [])
+        known = parse(parser, self._flags)
         result = {name: self._values.get(name, value) for name, value in known.items()}
         if display_warnings:
-            log_unknown_flags(adders, self._flags)
+            log_unknown_flags(parser, self._flags)
         if retain_unknown_options:
-            result.update(unknown_flags(adders, self._flags))
+            result.update(unknown_flags(parser, self._flags))
             result.update(self._values)
         if drop_default:
             result = {n: v for n, v in result.items() if n not in defaults or v != defaults[n]}

@@ -4,7 +4,7 @@ Its reader runs in a separate process on the driver. An offset is a
 :class:`~headrace.runners.sources.source_rounds.Position`. Offsets also advance without new elements, after
 the heartbeat interval, so that processing time advances. The elements of a round are pickled into the input
 partitions, together with a control row for the watermarks and processing time; of sources that the workers
-read, only the ranges of the round (:mod:`headrace.runners.spark.sources.worker_reads`). The worker that reads
+read, only the ranges of the round (:mod:`headrace.runners.spark.sources.range_rows`). The worker that reads
 a partition runs level 0 over its rows.
 """
 
@@ -32,8 +32,8 @@ from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import Packed, reduced
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import REPORT, SCHEMA, StageRow, dumps
+from headrace.runners.spark.sources.range_rows import observed_by_driver, rows_of_ranges
 from headrace.runners.spark.sources.read_elements import pack_read
-from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.pipelines.graph import Read

@@ -10,13 +10,12 @@ without a round of the data source; then the batch time in Spark's offset log ad
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.spark.shuffle.control_rows import Control, merged
-from headrace.runners.spark.shuffle.write import Scope
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
 from headrace.windowing.column import materialise
@@ -26,6 +25,9 @@ from headrace.windowing.watermarks.policies import (
     PartitionedWatermark,
     WatermarkPolicy,
 )
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.shuffle.write import Scope
 
 OBSERVED: Final = -3
 """The step of rows with observations."""

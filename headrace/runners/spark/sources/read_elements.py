@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.error_context import label_errors
-from headrace.runners.plan.planning import Plan
-from headrace.runners.plan.table_steps import tables_read
 from headrace.runners.spark.shuffle.arrow_bytes import (
     bytes_of_integers,
     bytes_of_table,
@@ -21,20 +19,7 @@ from headrace.runners.spark.shuffle.arrow_bytes import (
 )
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.sdk.pipelines.graph import Read
-from headrace.sdk.sources.source import BoundedTables, ReadsTables
-
-
-def sent_as_tables(planned: Plan) -> frozenset[str]:
-    """Return the labels of the sources that the driver reads as tables, if it reads them."""
-    sources = ((n.label, n.source) for n in planned.graph if isinstance(n, Read))
-    return tables_read(planned) | {label for label, source in sources if _is_arrow(source)}
-
-
-def _is_arrow(source: object) -> bool:
-    """Return whether the tables of a source are Arrow before they are elements."""
-    if not isinstance(source, BoundedTables) or source.parses_values:
-        return False
-    return source.records is not None
+from headrace.sdk.sources.source import ReadsTables
 
 
 class SentTable(NamedTuple):

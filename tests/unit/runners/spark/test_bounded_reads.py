@@ -14,9 +14,9 @@ import pytest
 import headrace as hr
 from headrace.errors import ElementError
 from headrace.runners.plan.planning import Plan, plan
-from headrace.runners.spark.sources.read_elements import sent_as_tables
 from headrace.runners.spark.sources.worker_reads import (
     observed_labels,
+    sent_as_tables,
     with_streams,
     worker_reads,
 )

@@ -27,8 +27,8 @@ from headrace.runners.sources.source_positions import Position
 from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.shuffle.wire import StageRow, dumps, loads, rows_of
+from headrace.runners.spark.sources.range_rows import rows_of_ranges
 from headrace.runners.spark.sources.read_elements import pack_read, unpack_read
-from headrace.runners.spark.sources.worker_reads import rows_of_ranges
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, StreamPlan
 from tests.support.kept_batches import EARLY_AND_LATE, KeptBatches, panes, require_all_timings

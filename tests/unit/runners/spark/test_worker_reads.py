@@ -27,11 +27,8 @@ from headrace.runners.spark.cluster.unpickling import Packed
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.wire import READ_SIZE, StageRow, dumps, rows_of
 from headrace.runners.spark.sources.data_source import RoundsReader, SourcePlan
-from headrace.runners.spark.sources.worker_reads import (
-    observed_labels,
-    rows_of_ranges,
-    worker_reads,
-)
+from headrace.runners.spark.sources.range_rows import rows_of_ranges
+from headrace.runners.spark.sources.worker_reads import observed_labels, worker_reads
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.checkpoint_manifest import manifest_of, resumed
 from headrace.runners.spark.streaming import FirstStage, StreamPlan

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 
 def loaded_by(code: str) -> set[str]:
     """The modules of Headrace that a new process has loaded after some code."""
@@ -37,3 +39,11 @@ def test_flags_of_observers_are_known_before_a_run() -> None:
         "hr.Pipeline\nassert {'report', 'serve', 'otlp'} <= known_flags()"
     )
     assert "headrace.sdk.metrics.observe_options" in loaded_by(code)
+
+
+def test_what_reads_sources_for_spark_loads_no_plan() -> None:
+    pytest.importorskip("pyspark")
+    loaded = loaded_by("import headrace.runners.spark.sources.data_source")
+    assert "headrace.runners.sources.source_rounds" in loaded
+    assert not any(name.startswith("headrace.runners.plan") for name in loaded)
+    assert not any(name.startswith("headrace.sdk.io.formats.parquet.parquet") for name in loaded)
