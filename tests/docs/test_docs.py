@@ -77,14 +77,11 @@ def servers_of(page: Path) -> Iterator[dict[str, str]]:
 
 
 SPARK_PAGES = [page for page in PAGES_WITH_CODE if needs_spark(page)]
-PAGES_THAT_ARE_KILLED = [page for page in SPARK_PAGES if starts_programs(page)]
 
 
 def turns(page: Path) -> list[pytest.MarkDecorator]:
-    """Those with programs, which are killed and resumed, take turns in `make test`."""
-    if page not in PAGES_THAT_ARE_KILLED:
-        return []
-    day = PAGES_THAT_ARE_KILLED.index(page) % 2
+    """Each starts a Spark of its own, and some are killed and resumed: they take turns in `make test`."""
+    day = SPARK_PAGES.index(page) % 2
     return [pytest.mark.slow, pytest.mark.chaos, on_days(day, every=2)]
 
 

@@ -26,6 +26,7 @@ from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.batch_stage import BatchStage
+from headrace.runners.spark.pushdown.grouped import GroupedFrame
 from headrace.runners.spark.pushdown.pushing import Pushed
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.shuffle.wire import (
@@ -39,10 +40,7 @@ from headrace.runners.spark.stage import (
     StagePlan,
     stage_plans,
 )
-from headrace.sdk.elements.taken_fields import FlatPairs
-from headrace.sdk.pipelines.elementwise import table_form_of
-from headrace.sdk.pipelines.graph import Node, ParDo, Read, Write
-from headrace.sdk.sources.sink import PartSink
+from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.source import BoundedSource
 
 CONF: Final = {
@@ -75,11 +73,11 @@ class OnDriver:
     """A batch of which Spark's plan does all but the sinks of the driver.
 
     Attributes:
-        frame: the rows that Spark's plan makes.
-        stage: makes the rows for the sinks of them.
+        grouped: the grouping that Spark's plan does.
+        stage: makes the rows for the sinks of its panes.
     """
 
-    frame: DataFrame
+    grouped: GroupedFrame
     stage: BatchStage
 
     def run(self) -> list[StageRow]:
@@ -88,7 +86,7 @@ class OnDriver:
 
     def _rows(self) -> list[StageRow]:
         with infrequent_gc():
-            return list(self.stage.rows(self.frame.toArrow().to_batches()))
+            return list(self.stage.rows(self.grouped.collected().to_batches()))
 
 
 Lowered: TypeAlias = OnWorkers | OnDriver
@@ -114,8 +112,9 @@ def lower(
     session.conf.set("spark.sql.adaptive.enabled", bool(pushed.frames))
     stages = stage_plans(pushed.plan, groups, batch=True, sampled=sampled)
     sources = list(_sources(pushed, stages[0], session, now))
-    if _ends_on_driver(pushed):
-        return OnDriver(*sources[0])
+    if any(each.chain.ends_on_driver for each in pushed.frames):
+        ((_, of_panes),) = sources
+        return OnDriver(pushed.frames[0], of_panes)
     rows = reduce(DataFrame.union, (frame.mapInArrow(first, SCHEMA) for frame, first in sources))
     width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
     place = place_column(groups, width)
@@ -123,21 +122,6 @@ def lower(
         shuffled = rows.repartition(width, place).sortWithinPartitions("level", "group", "step")
         rows = shuffled.mapInArrow(BatchStage(stage, now), SCHEMA)
     return OnWorkers(rows)
-
-
-def _ends_on_driver(pushed: Pushed) -> bool:
-    """Return whether Spark's plan does the only grouping, and only sinks of the driver follow."""
-    if len(pushed.frames) != 1:
-        return False
-    done = pushed.frames[0].chain.labels
-    return all(_is_of_driver(node) for node in pushed.plan.graph if node.label not in done)
-
-
-def _is_of_driver(node: Node) -> bool:
-    """Return whether a node is a sink of the driver, or names the fields of a table of panes."""
-    if isinstance(node, Write):
-        return not isinstance(node.sink, PartSink)
-    return isinstance(node, ParDo) and isinstance(table_form_of(node.fn), FlatPairs)
 
 
 def _sources(

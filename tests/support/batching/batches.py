@@ -109,7 +109,7 @@ class Batches:
     """
 
     runner: Runner
-    size: int = 150
+    size: int = 300
     dry_run: bool = False
     pipelines: list[TestedPipeline] = attrs.field(factory=list)
     recordings: dict[PipelineId, Recording] = attrs.field(factory=dict)

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from headrace.grouping.facts import ContentKind, Needs
+from headrace.grouping.facts import ContentKind, Needs, WindowMerging
 from headrace.grouping.table_bundle import TableRecords
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.plan.planning import KeyedStep, Plan
@@ -15,10 +15,11 @@ from headrace.runners.plan.table_fields import reads_of
 from headrace.runners.plan.table_steps import ON_COLUMNS
 from headrace.runners.spark.pushdown.panes import Done
 from headrace.sdk.elements.record_tables import Fields, PairRecords, ValueRecords
-from headrace.sdk.elements.taken_fields import TakenFields
+from headrace.sdk.elements.taken_fields import FlatPairs, TakenFields
 from headrace.sdk.elements.value_tables import PairsWithNone, Words
 from headrace.sdk.pipelines.elementwise import WhereEach, table_form_of
-from headrace.sdk.pipelines.graph import CombinePerKey, Node, ParDo, Read
+from headrace.sdk.pipelines.graph import CombinePerKey, Node, ParDo, Read, Write
+from headrace.sdk.sources.sink import PartSink
 from headrace.sdk.sources.source import ReadsTables
 from headrace.triggers.strategy import WindowingStrategy
 
@@ -32,12 +33,14 @@ class ColumnChain:
         steps: the steps between, in order.
         step: the grouping.
         pairs: the fields of its keys and values.
+        ends_on_driver: whether only sinks of the driver follow, and the plan has no other steps.
     """
 
     read: Read
     steps: tuple[Node, ...]
     step: KeyedStep
     pairs: PairRecords[Fields]
+    ends_on_driver: bool
 
     @property
     def source(self) -> Any:
@@ -53,6 +56,14 @@ class ColumnChain:
     def strategy(self) -> WindowingStrategy:
         """The windowing strategy of the grouping."""
         return self.step.strategy
+
+    @property
+    def counts_split_words(self) -> bool:
+        """Whether it counts words of text, which the driver can split again, since windows do not merge."""
+        if not self.ends_on_driver or self.step.facts.windows is not WindowMerging.ALIGNED:
+            return False
+        forms = [table_form_of(node.fn) for node in self.steps if isinstance(node, ParDo)]
+        return [type(form) for form in forms[-2:]] == [Words, PairsWithNone]
 
     @property
     def done(self) -> Done:
@@ -71,7 +82,9 @@ def chains(planned: Plan) -> Iterator[ColumnChain]:
             nodes = _before(planned, step)
             pairs = _pairs(nodes)
             if nodes and pairs is not None and isinstance(nodes[0], Read):
-                yield ColumnChain(reads[nodes[0].label], tuple(nodes[1:]), step, pairs)
+                done = {node.label for node in (*nodes, step.node)}
+                alone = all(_is_of_driver(node) for node in planned.graph if node.label not in done)
+                yield ColumnChain(reads[nodes[0].label], tuple(nodes[1:]), step, pairs, alone)
 
 
 def _fires_once(step: KeyedStep) -> bool:
@@ -116,6 +129,13 @@ def _after(node: ParDo, records: TableRecords | None) -> TableRecords | None:
     if isinstance(records, ValueRecords) and isinstance(form, PairsWithNone):
         return PairsWithNone.pairs(records.name)
     return form.records if isinstance(form, TakenFields) else records
+
+
+def _is_of_driver(node: Node) -> bool:
+    """Return whether a node is a sink of the driver, or names the fields of a table of panes."""
+    if isinstance(node, Write):
+        return not isinstance(node.sink, PartSink)
+    return isinstance(node, ParDo) and isinstance(table_form_of(node.fn), FlatPairs)
 
 
 def _changes_number(node: Node) -> bool:

@@ -6,7 +6,7 @@ The plan is built of expressions of SQL, since each Column object costs several 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 from pyspark.sql import DataFrame, SparkSession, functions as F
@@ -28,6 +28,7 @@ from headrace.runners.spark.pushdown.required import required
 from headrace.runners.spark.pushdown.stays import require
 from headrace.runners.spark.pushdown.steps import after
 from headrace.runners.spark.pushdown.windows import windowed
+from headrace.runners.spark.pushdown.words import split_again
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.io.frames.frame_source import quoted
 
@@ -43,6 +44,11 @@ class GroupedFrame:
 
     chain: ColumnChain
     frame: DataFrame
+
+    def collected(self) -> Any:
+        """Run it, and return its rows as an Arrow table."""
+        rows = self.frame.toArrow()
+        return split_again(rows) if self.chain.counts_split_words else rows
 
 
 class _Combined(NamedTuple):
@@ -71,7 +77,7 @@ def grouped(chain: ColumnChain, session: SparkSession) -> GroupedFrame:
     """
     frame = _timed(time_of(chain.source), widened(rows_of(chain.source, session)))
     for node in chain.steps:
-        frame = after(node, frame)
+        frame = after(node, frame, blanks=chain.counts_split_words)
     require_plain_names(frame.columns)
     names = chain.pairs.key.names
     types = types_of(frame)

@@ -8,22 +8,23 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.runners.spark.pushdown.expressions import is_alike
-from headrace.runners.spark.pushdown.frames import PYTHON_KINDS, TIME, types_of
-from headrace.runners.spark.pushdown.required import refused
+from headrace.runners.spark.pushdown.frames import PYTHON_KINDS, TIME
 from headrace.runners.spark.pushdown.stays import require
+from headrace.runners.spark.pushdown.words import words, words_at_blanks
 from headrace.sdk.elements.taken_fields import TakenFields
-from headrace.sdk.elements.value_tables import WHITE_SPACE, PairsWithNone, Words
+from headrace.sdk.elements.value_tables import PairsWithNone, Words
 from headrace.sdk.io.frames.frame_source import quoted
 from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, table_form_of
 from headrace.sdk.pipelines.graph import Node, ParDo
 
 
-def after(node: Node, frame: DataFrame) -> DataFrame:
+def after(node: Node, frame: DataFrame, *, blanks: bool) -> DataFrame:
     """Return the rows after a step.
 
     Args:
         node: the step, which works on columns.
         frame: the rows before it.
+        blanks: whether text is split at blanks only.
 
     Raises:
         StaysInPython: Spark's plan would give other rows.
@@ -37,29 +38,13 @@ def after(node: Node, frame: DataFrame) -> DataFrame:
             return _with_fields(fn, frame)
     match table_form_of(node.fn):
         case Words():
-            return _words(frame)
+            return words_at_blanks(frame) if blanks else words(frame)
         case TakenFields(names=names):
             _require_fields(frame, names.values())
             return _selected(frame, names)
         case form:
             assert isinstance(form, PairsWithNone)  # else it would not be in a chain
             return frame  # None has no column
-
-
-def _words(frame: DataFrame) -> DataFrame:
-    """Return the words of text; Spark splits at one character faster than at any of several."""
-    name = _only_field(frame)
-    require(types_of(frame)[name] == "string", "it splits values that are not text")
-    text = quoted(name)
-    where = f"IF({text} RLIKE '[^ -~]', '[{WHITE_SPACE}]', ' ')"
-    words = f"IF({text} IS NULL, {refused('ARRAY<STRING>')}, split({text}, {where}))"
-    times = [TIME] if TIME in frame.columns else []
-    return frame.selectExpr(f"explode({words}) AS {text}", *times).filter(f"{text} <> ''")
-
-
-def _only_field(frame: DataFrame) -> str:
-    (name,) = (name for name in frame.columns if name != TIME)
-    return name
 
 
 def _filtered(frame: DataFrame, expression: Any) -> DataFrame:

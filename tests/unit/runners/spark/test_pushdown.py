@@ -248,7 +248,7 @@ def test_no_worker_of_python_runs_for_sinks_of_the_driver(file: Path, spark: Spa
     capture(sums(p, file))
     found = lowered(p, spark)
     assert isinstance(found, batch.OnDriver)
-    operators = operators_of(found.frame)
+    operators = operators_of(found.grouped.frame)
     assert not any(map(PYTHON.search, operators))
     assert operators.count("Exchange") == 1
 
@@ -337,23 +337,40 @@ def test_errors_are_those_of_elements(file: Path, column: str, values: list[Any]
     assert found[0] == found[1]
 
 
-def words(p: hr.Pipeline, path: Path, field: str = "word", split: Any = str.split) -> Any:
+MINUTES = hr.window.FixedWindows(60)
+
+
+def words(
+    p: hr.Pipeline, path: Path, field: str = "word", split: Any = str.split, windows: Any = MINUTES
+) -> Any:
     lines = p | hr.io.ReadFromParquet(str(path), timestamp="time") | hr.Map(itemgetter(field))
-    minutes = hr.WindowInto(hr.window.FixedWindows(60))
-    return lines | minutes | hr.FlatMap(split) | hr.combiners.Count.PerElement()
+    return lines | hr.WindowInto(windows) | hr.FlatMap(split) | hr.combiners.Count.PerElement()
 
 
-def test_spark_splits_text_as_python_does(file: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    "windows",
+    [MINUTES, hr.window.SlidingWindows(60, 25), hr.window.GlobalWindows(), hr.window.Sessions(8)],
+    ids=lambda windows: type(windows).__name__,
+)
+@pytest.mark.parametrize("where", [batch.OnDriver, batch.OnWorkers])
+def test_spark_splits_text_as_python_does(
+    file: Path, spark: SparkSession, windows: Any, where: type
+) -> None:
     texts = [f"a{space}b {space}c" for space in WHITE_SPACE]
-    texts += ["", " ", "  a  b ", "a\u200bb", "ß 日本\x00"]
+    texts += ["", " ", "  a  b ", "\t", "a\tb\ta \ta\tb\n", "a\u200bb", "ß 日本\x00"]
     times = pa.array([float(number * 7) for number in range(len(texts))])
     pq.write_table(pa.table({"word": texts, "time": times}), file)
-    with hr.Pipeline("local", argv=[]) as p:
-        expected = capture(words(p, file, split=lambda text: text.split()))
-    with hr.Pipeline("spark", argv=[]) as p:
-        found = capture(words(p, file))
-        assert len(pushed_down(planned(p), spark).plan.pushed) == 1
-    assert panes(found) == panes(expected)
+    found = []
+    for runner, split in (("local", lambda text: text.split()), ("spark", str.split)):
+        p = hr.Pipeline(runner, argv=[])
+        counts = words(p, file, split=split, windows=windows)
+        captured = capture(counts if where is batch.OnDriver else counts | hr.Map(tuple))
+        if runner == "spark":
+            assert isinstance(lowered(p, spark), where)
+        steps = p.run().metrics().steps
+        counted = [(m.elements_in, m.elements_out) for n, m in steps.items() if "Count" in n]
+        found.append((panes(captured), counted))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("values", [["a", None], [1, 2]])

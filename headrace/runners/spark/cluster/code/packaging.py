@@ -201,10 +201,10 @@ def _installation() -> frozenset[str]:
 def _in_package(name: str, directory: Path) -> Iterator[SourceFile]:
     for here, below, files in os.walk(directory):
         below[:] = sorted(d for d in below if not d.startswith(".") and d not in _NOT_CODE)
+        folder = PurePosixPath(name, *Path(here).relative_to(directory).parts)
         for file in sorted(files):
             if file.endswith(".py"):
-                path = Path(here, file)
-                yield SourceFile(f"{name}/{path.relative_to(directory).as_posix()}", path)
+                yield SourceFile(f"{folder}/{file}", Path(here, file))
 
 
 def _is_added(context: SparkContext, name: str) -> bool:
