@@ -143,7 +143,7 @@ def _sources(
 
 def _partitions(plan: Plan, stage: StagePlan, done: Container[str]) -> Iterator[tuple[int, object]]:
     for at, label in enumerate(stage.names):
-        node = next(n for n in plan.graph if n.label == label)
+        node = plan.graph.node(label)
         if isinstance(node, Read) and not (is_native(node.source) or label in done):
             assert isinstance(node.source, BoundedSource)  # a batch job has no others
             with label_errors(label):

@@ -81,7 +81,7 @@ class StagePlan:
 
     def node(self, index: int) -> Node:
         """Return a node of this level by its index in the whole graph."""
-        return next(node for node in self.plan.graph if node.label == self.names[index])
+        return self.plan.graph.node(self.names[index])
 
     def read(self, index: int) -> Read:
         """Return a Read by its index in the whole graph."""

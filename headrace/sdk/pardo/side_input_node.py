@@ -138,13 +138,8 @@ def _check(pcoll: PCollection[object], side: AsSideInput) -> None:
 
 def _ends(pcoll: PCollection[object]) -> bool:
     """Return whether a collection has an end; a test stream is unbounded, but can have one."""
-    nodes = {node.label: node for node in pcoll.pipeline.graph}
-    upstream = {pcoll.collection.node: nodes[pcoll.collection.node]}
-    for node in (queue := list(upstream.values())):
-        for label in {source.node for source in node.inputs} - upstream.keys():
-            upstream[label] = nodes[label]
-            queue.append(nodes[label])
-    sources = [node.source for node in queue if isinstance(node, Read)]
+    upstream = pcoll.pipeline.graph.upstream(pcoll.collection.node)
+    sources = [node.source for node in upstream if isinstance(node, Read)]
     return all(
         getattr(source, "always_ends", isinstance(source, BoundedSource)) for source in sources
     )

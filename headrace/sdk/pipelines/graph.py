@@ -201,9 +201,17 @@ class Graph:
         """Iterate over the nodes, inputs first."""
         return iter(self.nodes)
 
+    def node(self, label: str) -> Node:
+        """Return a node by its label."""
+        return self._by_label[label]
+
     def consumers(self, collection: Collection) -> Sequence[Node]:
         """Return the nodes that read a collection."""
         return self._consumers.get(collection.id, ())
+
+    @cached_property
+    def _by_label(self) -> Mapping[str, Node]:
+        return {node.label: node for node in self.nodes}
 
     @cached_property
     def _consumers(self) -> Mapping[tuple[str, str], Sequence[Node]]:
@@ -214,12 +222,21 @@ class Graph:
                 found.setdefault(read, []).append(node)
         return found
 
-    def reads_before(self, label: str) -> Iterator[Read]:
-        """Iterate over the reads before a node, and the node if it is one, up to the groupings before it."""
-        nodes = {node.label: node for node in self.nodes}
+    def upstream(self, label: str) -> Iterator[Node]:
+        """Iterate over a node and all nodes that it depends on."""
         found, rest = set[str](), [label]
         while rest:
-            node = nodes[rest.pop()]
+            node = self.node(rest.pop())
+            if node.label not in found:
+                found.add(node.label)
+                yield node
+                rest += [collection.node for collection in node.inputs]
+
+    def reads_before(self, label: str) -> Iterator[Read]:
+        """Iterate over the reads before a node, and the node if it is one, up to the groupings before it."""
+        found, rest = set[str](), [label]
+        while rest:
+            node = self.node(rest.pop())
             if node.label in found or isinstance(node, (GroupByKey, CombinePerKey)):
                 continue
             found.add(node.label)

@@ -9,12 +9,11 @@ from typing import Any
 from headrace.errors import PipelineError, shorten, warn
 from headrace.sdk.groups.window_into import WindowInto
 from headrace.sdk.pardo.transforms import ParDo
-from headrace.sdk.pipelines.graph import Read as ReadNode
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.polling.periodic_dofn import ImpulseSeqGenDoFn
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
-from headrace.sdk.sources.reading import ValuesSource, read_node
+from headrace.sdk.sources.reading import created_values, read_node
 from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     MAX_TIMESTAMP,
@@ -145,20 +144,12 @@ class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
 
     def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
-        created = self._created(pcoll)
+        created = created_values(pcoll)
         if created is None:
             triples: PCollection[Any] = pcoll
             return triples | "Generate" >> ParDo(ImpulseSeqGenDoFn())
         sequences = tuple(map(_sequence, created))
         return read_node(PBegin(pcoll.pipeline), PeriodicSource(sequences), bounded=False)
-
-    def _created(self, pcoll: PCollection[object]) -> tuple[object, ...] | None:
-        """Return the elements of the Create that is the input; None if it is another transform."""
-        nodes = {node.label: node for node in pcoll.pipeline.graph}
-        node = nodes[pcoll.collection.node]
-        if isinstance(node, ReadNode) and isinstance(node.source, ValuesSource):
-            return node.source.values
-        return None
 
 
 def _sequence(element: Any) -> Times:

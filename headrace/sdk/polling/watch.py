@@ -30,7 +30,7 @@ from headrace.sdk.polling.poll_results import PollFn, PollResult
 from headrace.sdk.polling.poll_rounds import PollSpec, PollState, first_state, poll
 from headrace.sdk.polling.poll_termination import TerminationCondition, never
 from headrace.sdk.polling.polled_source import PolledInputs
-from headrace.sdk.sources.reading import ValuesSource, read_node
+from headrace.sdk.sources.reading import created_values, read_node
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.typehints.element_types import pair_type, result_type
 from headrace.windowing.time.timestamps import Duration, DurationTypes, Timestamp, duration_micros
@@ -107,7 +107,7 @@ class Watch(PTransform[PCollection[InT], PCollection[Any]], Generic[InT, OutT]):
     def expand(self, pcoll: PCollection[InT]) -> PCollection[Any]:
         require_collection(pcoll)
         output_type = pair_type(pcoll.element_type, self._type)
-        created = _created(pcoll)
+        created = created_values(pcoll)
         if created is not None:
             source = PolledInputs(self._spec, created)
             begin = PBegin(pcoll.pipeline)
@@ -279,26 +279,10 @@ def _spec(
     return PollSpec(poll_fn, length, termination or never())
 
 
-def _created(pcoll: PCollection[object]) -> tuple[object, ...] | None:
-    """Return the elements of the Create that is the input; None if it is something else."""
-    nodes = {node.label: node for node in pcoll.pipeline.graph}
-    node = nodes[pcoll.collection.node]
-    if isinstance(node, ReadNode) and isinstance(node.source, ValuesSource):
-        return node.source.values
-    return None
-
-
 def _is_scripted(pcoll: PCollection[object]) -> bool:
     """Return whether a collection depends on a test stream, which is a stream also if it ends."""
-    nodes = {node.label: node for node in pcoll.pipeline.graph}
-    waiting, seen = [pcoll.collection.node], set()
-    while waiting:
-        node = nodes[waiting.pop()]
-        if isinstance(node, ReadNode) and isinstance(node.source, TestStream):
-            return True
-        seen.add(node.label)
-        waiting += {source.node for source in node.inputs} - seen
-    return False
+    upstream = pcoll.pipeline.graph.upstream(pcoll.collection.node)
+    return any(isinstance(n, ReadNode) and isinstance(n.source, TestStream) for n in upstream)
 
 
 def _deterministic(coder: object) -> Coder | None:

@@ -188,3 +188,11 @@ def _check_times(values: tuple[object, ...], label: str) -> None:
 def _plain(values: tuple[object, ...]) -> tuple[object, ...]:
     """Return values without their timestamps."""
     return tuple(v.value if isinstance(v, TimestampedValue) else v for v in values)
+
+
+def created_values(pcoll: PCollection[Any]) -> tuple[object, ...] | None:
+    """Return the elements of the Create that a collection comes from; None if it comes from another step."""
+    node = pcoll.pipeline.graph.node(pcoll.collection.node)
+    if isinstance(node, ReadNode) and isinstance(node.source, ValuesSource):
+        return node.source.values
+    return None

@@ -97,13 +97,12 @@ def _fires_once(step: KeyedStep) -> bool:
 def _before(planned: Plan, step: KeyedStep) -> list[Node]:
     """Return the nodes from a read up to a grouping; none if others read from them, too."""
     nodes: list[Node] = []
-    by_label = {node.label: node for node in planned.graph}
     node: Node = step.node
     while not isinstance(node, Read):
         (source, *others) = node.inputs
         if others or len(planned.graph.consumers(source)) > 1:
             return []
-        node = by_label[source.node]
+        node = planned.graph.node(source.node)
         if planned.works_on.get(node.label) != ON_COLUMNS or isinstance(node, CombinePerKey):
             return []
         nodes.insert(0, node)

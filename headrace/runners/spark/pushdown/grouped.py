@@ -28,7 +28,7 @@ from headrace.runners.spark.pushdown.required import required
 from headrace.runners.spark.pushdown.stays import require
 from headrace.runners.spark.pushdown.steps import after
 from headrace.runners.spark.pushdown.windows import windowed
-from headrace.runners.spark.pushdown.words import split_again
+from headrace.runners.spark.pushdown.words import begins_with_blanks, few_split_again, split_again
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.io.frames.frame_source import quoted
 
@@ -40,15 +40,17 @@ class GroupedFrame:
     Attributes:
         chain: the chain.
         frame: a row for each key and window: the fields of the key, the results, the bounds, and the count.
+        at_blanks: whether text was split at blanks only.
     """
 
     chain: ColumnChain
     frame: DataFrame
+    at_blanks: bool
 
     def collected(self) -> Any:
         """Run it, and return its rows as an Arrow table."""
         rows = self.frame.toArrow()
-        return split_again(rows) if self.chain.counts_split_words else rows
+        return split_again(rows) if self.at_blanks else rows
 
 
 class _Combined(NamedTuple):
@@ -76,8 +78,9 @@ def grouped(chain: ColumnChain, session: SparkSession) -> GroupedFrame:
         StaysInPython: Spark's results could be others.
     """
     frame = _timed(time_of(chain.source), widened(rows_of(chain.source, session)))
+    at_blanks = chain.counts_split_words and begins_with_blanks(chain.source)
     for node in chain.steps:
-        frame = after(node, frame, blanks=chain.counts_split_words)
+        frame = after(node, frame, at_blanks=at_blanks)
     require_plain_names(frame.columns)
     names = chain.pairs.key.names
     types = types_of(frame)
@@ -101,7 +104,7 @@ def grouped(chain: ColumnChain, session: SparkSession) -> GroupedFrame:
         kept = [key_name(n) for n in range(len(names))]
         found = [result_name(n) for n in range(len(results))]
         rows = rows.selectExpr(*kept, *found, *bounds, ELEMENT_COUNT)
-    return GroupedFrame(chain, rows)
+    return GroupedFrame(chain, few_split_again(rows) if at_blanks else rows, at_blanks)
 
 
 def _timed(time: str | None, frame: DataFrame) -> DataFrame:

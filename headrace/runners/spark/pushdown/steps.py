@@ -18,13 +18,13 @@ from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, table_form
 from headrace.sdk.pipelines.graph import Node, ParDo
 
 
-def after(node: Node, frame: DataFrame, *, blanks: bool) -> DataFrame:
+def after(node: Node, frame: DataFrame, *, at_blanks: bool) -> DataFrame:
     """Return the rows after a step.
 
     Args:
         node: the step, which works on columns.
         frame: the rows before it.
-        blanks: whether text is split at blanks only.
+        at_blanks: whether text is split at blanks only.
 
     Raises:
         StaysInPython: Spark's plan would give other rows.
@@ -38,7 +38,7 @@ def after(node: Node, frame: DataFrame, *, blanks: bool) -> DataFrame:
             return _with_fields(fn, frame)
     match table_form_of(node.fn):
         case Words():
-            return words_at_blanks(frame) if blanks else words(frame)
+            return words_at_blanks(frame) if at_blanks else words(frame)
         case TakenFields(names=names):
             _require_fields(frame, names.values())
             return _selected(frame, names)

@@ -1,12 +1,14 @@
 """Words of text as Spark's plan.
 
-Spark splits text at one character faster than at any of several, and so do most texts need. Where the driver
-gets the counts of words, it splits those that have other white space, of which there are few.
+Spark splits text at one character faster than at any of several, and does not look for others then. So text
+that begins with no other white space than blanks is split there, and the driver, which gets the counts of the
+words, splits those again that have other white space. If they are not few, the batch works on elements.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
@@ -14,8 +16,19 @@ from headrace.runners.spark.pushdown.frames import TIME, types_of
 from headrace.runners.spark.pushdown.panes import WINDOW_END, WINDOW_START, key_name
 from headrace.runners.spark.pushdown.required import refused
 from headrace.runners.spark.pushdown.stays import require
+from headrace.runners.spark.sources.native import is_native
 from headrace.sdk.elements.value_tables import WHITE_SPACE
+from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
 from headrace.sdk.io.frames.frame_source import quoted
+
+FIRST: Final = 1_000
+"""Number of texts that are looked at before a batch."""
+
+MOST: Final = 100_000
+"""Maximum number of words of a partition of Spark among which the driver splits some again."""
+
+_OTHERS: Final = f"[{WHITE_SPACE.replace(' ', '')}]"
+"""White space other than a blank, as a regular expression."""
 
 
 def words(frame: DataFrame) -> DataFrame:
@@ -43,6 +56,29 @@ def _only_field(frame: DataFrame) -> str:
     return name
 
 
+def begins_with_blanks(source: object) -> bool:
+    """Return whether the first texts of a source have no white space but blanks."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(source, ParquetFiles) or is_native(source):
+        return False
+    for path in chain.from_iterable(source.partitions()):
+        with source.opened_file(path) as file:
+            for batch in file.iter_batches(FIRST, columns=source.fields_read):
+                texts = (each for each in batch.columns if pa.types.is_string(each.type))
+                others = (pc.match_substring_regex(each, _OTHERS) for each in texts)
+                return not any(pc.any(found).as_py() for found in others)
+    return False
+
+
+def few_split_again(counted: DataFrame) -> DataFrame:
+    """Return counts of :func:`words_at_blanks`, with an error if the driver would split too many again."""
+    place = f"pmod(monotonically_increasing_id(), {1 << 33}L)"
+    many = f"{place} >= {MOST} AND {key_name(0)} RLIKE '{_OTHERS}'"
+    return counted.filter(f"CASE WHEN {many} THEN {refused('BOOLEAN')} ELSE TRUE END")
+
+
 def split_again(counts: Any) -> Any:
     """Return the counts of all words, if some of :func:`words_at_blanks` are several.
 
@@ -53,7 +89,7 @@ def split_again(counts: Any) -> Any:
     import pyarrow.compute as pc
 
     word = key_name(0)
-    several = pc.match_substring_regex(counts[word], f"[{WHITE_SPACE}]")
+    several = pc.match_substring_regex(counts[word], _OTHERS)
     if not pc.any(several).as_py():
         return counts
     lists = [text.split() for text in counts[word].filter(several).to_pylist()]

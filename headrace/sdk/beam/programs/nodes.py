@@ -94,8 +94,7 @@ class Graphs:
 
     def before_windows(self, pcoll: Pcoll) -> Pcoll | None:
         """Return a collection before its windows were assigned by times alone; None if they were not."""
-        nodes = {node.label: node for node in self.pipeline.graph_so_far}
-        node = nodes[pcoll.collection.node]
+        node = self.pipeline.graph_so_far.node(pcoll.collection.node)
         if not isinstance(node, AssignWindows) or type(pcoll.windowing.window_fn) not in BY_TIME:
             return None
         return PCollection(self.pipeline, node.inputs[0])

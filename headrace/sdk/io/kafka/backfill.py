@@ -114,18 +114,10 @@ def _check_history(history: Any) -> None:
 
 def _reads(history: PCollection[Any]) -> Iterator[str]:
     """Return the labels of the reads from which a collection comes."""
-    nodes = {node.label: node for node in history.pipeline.graph}
-    waiting, seen = [history.collection.node], set[str]()
-    while waiting:
-        label = waiting.pop()
-        if label in seen:
-            continue
-        seen.add(label)
-        node = nodes[label]
-        waiting += [source.node for source in node.inputs]
+    for node in history.pipeline.graph.upstream(history.collection.node):
         if isinstance(node, ReadNode):
             _check_read(node)
-            yield label
+            yield node.label
 
 
 def _check_read(node: ReadNode) -> None:

@@ -21,7 +21,9 @@ from headrace.runners.plan.planning import plan
 from headrace.runners.plan.table_fields import with_table_sources
 from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.spark import SparkRunner, batch
+from headrace.runners.spark.pushdown import words as splitting
 from headrace.runners.spark.pushdown.pushing import pushed_down
+from headrace.runners.spark.pushdown.required import NEEDS_ELEMENTS
 from headrace.sdk.coders.stored.stable import pickle_is_refused
 from headrace.sdk.elements.value_tables import WHITE_SPACE
 from headrace.sdk.testing.assertions.capturing import capture
@@ -347,6 +349,16 @@ def words(
     return lines | hr.WindowInto(windows) | hr.FlatMap(split) | hr.combiners.Count.PerElement()
 
 
+def texts_of(file: Path, texts: list[str]) -> None:
+    times = pa.array([float(number * 7) for number in range(len(texts))])
+    pq.write_table(pa.table({"word": texts, "time": times}), file)
+
+
+PLAIN = ["a b", "", " ", "  a  b "]
+OTHERS = [f"a{space}b {space}c" for space in WHITE_SPACE]
+OTHERS += ["\t", "a\tb\ta \ta\tb\n", "a\u200bb", "ß 日本\x00"]
+
+
 @pytest.mark.parametrize(
     "windows",
     [MINUTES, hr.window.SlidingWindows(60, 25), hr.window.GlobalWindows(), hr.window.Sessions(8)],
@@ -354,22 +366,53 @@ def words(
 )
 @pytest.mark.parametrize("where", [batch.OnDriver, batch.OnWorkers])
 def test_spark_splits_text_as_python_does(
-    file: Path, spark: SparkSession, windows: Any, where: type
+    file: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, windows: Any, where: type
 ) -> None:
-    texts = [f"a{space}b {space}c" for space in WHITE_SPACE]
-    texts += ["", " ", "  a  b ", "\t", "a\tb\ta \ta\tb\n", "a\u200bb", "ß 日本\x00"]
-    times = pa.array([float(number * 7) for number in range(len(texts))])
-    pq.write_table(pa.table({"word": texts, "time": times}), file)
+    monkeypatch.setattr(splitting, "FIRST", len(PLAIN))
+    texts_of(file, PLAIN + OTHERS)
     found = []
     for runner, split in (("local", lambda text: text.split()), ("spark", str.split)):
         p = hr.Pipeline(runner, argv=[])
         counts = words(p, file, split=split, windows=windows)
         captured = capture(counts if where is batch.OnDriver else counts | hr.Map(tuple))
         if runner == "spark":
+            (frame,) = pushed_down(planned(p), spark).frames
             assert isinstance(lowered(p, spark), where)
+            merging = isinstance(windows, hr.window.Sessions)
+            assert frame.at_blanks is (where is batch.OnDriver and not merging)
         steps = p.run().metrics().steps
         counted = [(m.elements_in, m.elements_out) for n, m in steps.items() if "Count" in n]
         found.append((panes(captured), counted))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "at_blanks"), [(PLAIN, True), (["a b", "c\td"], False), (["a\xa0b"], False)]
+)
+def test_text_is_split_at_blanks_if_it_begins_so(
+    file: Path, spark: SparkSession, texts: list[str], at_blanks: bool
+) -> None:
+    texts_of(file, texts)
+    p = hr.Pipeline("spark", argv=[])
+    capture(words(p, file))
+    (frame,) = pushed_down(planned(p), spark).frames
+    assert frame.at_blanks is at_blanks
+
+
+def test_the_driver_does_not_split_many_words_again(
+    file: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(splitting, "FIRST", len(PLAIN))
+    monkeypatch.setattr(splitting, "MOST", 1)
+    texts_of(file, PLAIN + OTHERS)
+    found = []
+    for runner in ("local", "spark"):
+        with hr.Pipeline(runner, argv=[]) as p:
+            captured = capture(words(p, file, windows=hr.window.GlobalWindows()))
+        found.append(panes(captured))
+    (frame,) = pushed_down(planned(p), spark).frames
+    with pytest.raises(Exception, match=NEEDS_ELEMENTS):
+        frame.collected()
     assert found[0] == found[1]
 
 
