@@ -62,7 +62,7 @@ test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect
 test-bank: need-services $(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),need-java) $(VENV)/.with-dev$(if $(findstring --compare,$(ARGS)),+beam)$(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),+spark) ## transfers between accounts, while readers check that all balances add up to 0 [RUNNER=local|spark] [N=1000000] [ARGS="--compare --write"]
 	$(BIN)/python -m benchmarks.bank --runner $(RUNNER) $(if $(filter file,$(origin N)),,--transfers=$(N)) $(ARGS)
 
-test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo $(TEST_JAVA) ## run the long tests: kills, restarts, pauses, full disks and cut connections of drivers, clusters and servers, and each task in a fresh clone [KILLS=50] [ARGS=...]
+test-chaos: need-java need-services $(VENV)/.with-dev+beam+spark+demo $(TEST_JAVA) ## run the long tests: kills, restarts, pauses, full disks and cut connections of drivers, clusters and servers, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
 older-spark: $(VENV)/spark-$(OLDER_SPARK)/installed

@@ -14,8 +14,9 @@ import pytest
 from tests.faults.days import on_days
 
 PROGRAMS = sorted((Path(__file__).parent / "beam_programs").glob("*.py"))
+LONG = [pytest.mark.slow, pytest.mark.chaos]
 PROGRAMS_ON_DAYS = [
-    pytest.param(path, id=path.stem, marks=[pytest.mark.slow, on_days(number % 3, every=3)])
+    pytest.param(path, id=path.stem, marks=[*LONG, on_days(number % 3, every=3)])
     for number, path in enumerate(PROGRAMS)
 ]
 """Beam takes up to half a minute for each, so they take turns in `make test`."""
