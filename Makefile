@@ -15,7 +15,7 @@ ON_OLDER_SPARK := tests/model/test_figures.py tests/faults/test_failing.py tests
 ON_OLDER_SPARK += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
-BESIDE += tests/docs/test_docs.py tests/benchmarks
+BESIDE += tests/docs tests/benchmarks
 # `make test` uses more processes than cores, since many tests wait for servers, programs and the clock.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 # Tests start about a hundred JVMs with Spark: this Java reads the classes from an archive.
