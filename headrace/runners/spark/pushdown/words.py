@@ -21,10 +21,10 @@ from headrace.sdk.elements.value_tables import WHITE_SPACE
 from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
 from headrace.sdk.io.frames.frame_source import quoted
 
-FIRST: Final = 1_000
+FIRST_TEXTS: Final = 1_000
 """Number of texts that are looked at before a batch."""
 
-MOST: Final = 100_000
+MOST_WORDS: Final = 100_000
 """Maximum number of words of a partition of Spark among which the driver splits some again."""
 
 _OTHERS: Final = f"[{WHITE_SPACE.replace(' ', '')}]"
@@ -65,7 +65,7 @@ def begins_with_blanks(source: object) -> bool:
         return False
     for path in chain.from_iterable(source.partitions()):
         with source.opened_file(path) as file:
-            for batch in file.iter_batches(FIRST, columns=source.fields_read):
+            for batch in file.iter_batches(FIRST_TEXTS, columns=source.fields_read):
                 texts = (each for each in batch.columns if pa.types.is_string(each.type))
                 others = (pc.match_substring_regex(each, _OTHERS) for each in texts)
                 return not any(pc.any(found).as_py() for found in others)
@@ -75,7 +75,7 @@ def begins_with_blanks(source: object) -> bool:
 def few_split_again(counted: DataFrame) -> DataFrame:
     """Return counts of :func:`words_at_blanks`, with an error if the driver would split too many again."""
     place = f"pmod(monotonically_increasing_id(), {1 << 33}L)"
-    many = f"{place} >= {MOST} AND {key_name(0)} RLIKE '{_OTHERS}'"
+    many = f"{place} >= {MOST_WORDS} AND {key_name(0)} RLIKE '{_OTHERS}'"
     return counted.filter(f"CASE WHEN {many} THEN {refused('BOOLEAN')} ELSE TRUE END")
 
 

@@ -368,7 +368,7 @@ OTHERS += ["\t", "a\tb\ta \ta\tb\n", "a\u200bb", "ß 日本\x00"]
 def test_spark_splits_text_as_python_does(
     file: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, windows: Any, where: type
 ) -> None:
-    monkeypatch.setattr(splitting, "FIRST", len(PLAIN))
+    monkeypatch.setattr(splitting, "FIRST_TEXTS", len(PLAIN))
     texts_of(file, PLAIN + OTHERS)
     found = []
     for runner, split in (("local", lambda text: text.split()), ("spark", str.split)):
@@ -402,8 +402,8 @@ def test_text_is_split_at_blanks_if_it_begins_so(
 def test_the_driver_does_not_split_many_words_again(
     file: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(splitting, "FIRST", len(PLAIN))
-    monkeypatch.setattr(splitting, "MOST", 1)
+    monkeypatch.setattr(splitting, "FIRST_TEXTS", len(PLAIN))
+    monkeypatch.setattr(splitting, "MOST_WORDS", 1)
     texts_of(file, PLAIN + OTHERS)
     found = []
     for runner in ("local", "spark"):
