@@ -222,24 +222,22 @@ class Graph:
                 found.setdefault(read, []).append(node)
         return found
 
-    def upstream(self, label: str) -> Iterator[Node]:
-        """Iterate over a node and all nodes that it depends on."""
+    def upstream(self, label: str, *, until: tuple[type[Node], ...] = ()) -> Iterator[Node]:
+        """Iterate over a node and all nodes that it depends on.
+
+        Args:
+            label: label of the node.
+            until: kinds of nodes that are left out, with what only they depend on.
+        """
         found, rest = set[str](), [label]
         while rest:
             node = self.node(rest.pop())
-            if node.label not in found:
+            if node.label not in found and not isinstance(node, until):
                 found.add(node.label)
                 yield node
                 rest += [collection.node for collection in node.inputs]
 
     def reads_before(self, label: str) -> Iterator[Read]:
         """Iterate over the reads before a node, and the node if it is one, up to the groupings before it."""
-        found, rest = set[str](), [label]
-        while rest:
-            node = self.node(rest.pop())
-            if node.label in found or isinstance(node, (GroupByKey, CombinePerKey)):
-                continue
-            found.add(node.label)
-            if isinstance(node, Read):
-                yield node
-            rest += [collection.node for collection in node.inputs]
+        before = self.upstream(label, until=(GroupByKey, CombinePerKey))
+        return (node for node in before if isinstance(node, Read))

@@ -73,9 +73,12 @@ def begins_with_blanks(source: object) -> bool:
 
 
 def few_split_again(counted: DataFrame) -> DataFrame:
-    """Return counts of :func:`words_at_blanks`, with an error if the driver would split too many again."""
-    place = f"pmod(monotonically_increasing_id(), {1 << 33}L)"
-    many = f"{place} >= {MOST_WORDS} AND {key_name(0)} RLIKE '{_OTHERS}'"
+    """Return counts of :func:`words_at_blanks`, with an error if the driver would split too many again.
+
+    In Spark's numbers of rows the lower 33 bits are the place in the partition.
+    """
+    place = f"monotonically_increasing_id() & {(1 << 33) - 1}L"
+    many = f"({place}) >= {MOST_WORDS} AND {key_name(0)} RLIKE '{_OTHERS}'"
     return counted.filter(f"CASE WHEN {many} THEN {refused('BOOLEAN')} ELSE TRUE END")
 
 

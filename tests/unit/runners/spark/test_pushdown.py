@@ -1,6 +1,7 @@
 """Batches whose groupings Spark's plan does: the same panes, and Python only after the grouping."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from operator import attrgetter, itemgetter
@@ -22,6 +23,13 @@ from headrace.runners.plan.table_fields import with_table_sources
 from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.spark import SparkRunner, batch
 from headrace.runners.spark.pushdown import words as splitting
+from headrace.runners.spark.pushdown.panes import (
+    ELEMENT_COUNT,
+    WINDOW_END,
+    WINDOW_START,
+    key_name,
+    result_name,
+)
 from headrace.runners.spark.pushdown.pushing import pushed_down
 from headrace.runners.spark.pushdown.required import NEEDS_ELEMENTS
 from headrace.sdk.coders.stored.stable import pickle_is_refused
@@ -384,6 +392,24 @@ def test_spark_splits_text_as_python_does(
         counted = [(m.elements_in, m.elements_out) for n, m in steps.items() if "Count" in n]
         found.append((panes(captured), counted))
     assert found[0] == found[1]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.text([*WHITE_SPACE, "a", "b"]), st.sampled_from([0, 60]))))
+def test_words_of_any_text_are_split_again(elements: list[tuple[str, int]]) -> None:
+    at_blanks = Counter((w, start) for text, start in elements for w in text.split(" ") if w)
+    rows = [(word, start, start + 60, n, n) for (word, start), n in at_blanks.items()]
+    names = [key_name(0), WINDOW_START, WINDOW_END, result_name(0), ELEMENT_COUNT]
+    types = [pa.string(), *[pa.int64()] * 4]
+    counts = pa.Table.from_pylist(
+        [dict(zip(names, row, strict=True)) for row in rows],
+        schema=pa.schema(list(zip(names, types, strict=True))),
+    )
+    found = [
+        tuple(row[name] for name in names) for row in splitting.split_again(counts).to_pylist()
+    ]
+    expected = Counter((word, start) for text, start in elements for word in text.split())
+    assert sorted(found) == sorted((w, at, at + 60, n, n) for (w, at), n in expected.items())
 
 
 @pytest.mark.parametrize(
