@@ -36,7 +36,8 @@ class Words:
         text = bundle.table.column(name).combine_chunks()
         if not pa.types.is_string(text.type) or text.null_count:
             return None
-        lists = pc.utf8_split_whitespace(text)
+        # pyarrow can find a word beyond the last text if it ends with white space
+        lists = pc.utf8_split_whitespace(pa.concat_arrays([text, pa.array(["."])]))[:-1]
         words, rows = pc.list_flatten(lists), pc.list_parent_indices(lists)
         real = pc.not_equal(words, "")
         table = pa.table({name: words.filter(real)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from operator import attrgetter, itemgetter
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -30,12 +31,24 @@ def test_python_splits_at_these_characters():
 
 @given(st.lists(TEXT, max_size=8))
 def test_words_have_the_times_of_their_text(texts):
+    check_words(texts)
+
+
+def check_words(texts):
     import numpy as np
 
     made = Words().apply(bundle_of(pa.array(texts, pa.string()), np.arange(len(texts))))
     words = [(word, time) for time, text in enumerate(texts) for word in text.split()]
     assert made is not None
     assert list(zip(made.values, made.timestamps, strict=True)) == words
+
+
+def test_nothing_is_read_beyond_the_last_text():
+    """pyarrow reads what follows in memory, which is something else each time."""
+    random, characters = Random(1), f"{WHITE_SPACE}{'ab ß日' * 3}"
+    for _ in range(5_000):
+        sizes = [random.randint(0, 12) for _ in range(random.randint(1, 8))]
+        check_words(["".join(random.choices(characters, k=size)) for size in sizes])
 
 
 @pytest.mark.parametrize("values", [["a", None], [1, 2], [b"a b"]])
