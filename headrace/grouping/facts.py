@@ -176,8 +176,7 @@ def panes_of(
         return Firing.ANY
     if not (merging or strategy.allowed_lateness or strategy.late_tag):
         return Firing.ONE
-    always_closes = strategy.closing is ClosingBehavior.FIRE_ALWAYS
-    if always_closes or strategy.late_tag or windows_are_reused:
+    if strategy.closing is ClosingBehavior.FIRE_ALWAYS or windows_are_reused:
         return Firing.NONE_EARLY
     return Firing.FIRST_AT_END
 
@@ -186,7 +185,7 @@ def _fires_after_count(strategy: WindowingStrategy) -> bool:
     """Return whether a window fires early after each number of elements, and at its end."""
     counts = 0 < strategy.trigger.early_count < NEVER
     always = strategy.on_time is OnTimeBehavior.FIRE_ALWAYS
-    kept = strategy.closing is ClosingBehavior.FIRE_ALWAYS or strategy.late_tag
+    kept = strategy.closing is ClosingBehavior.FIRE_ALWAYS
     return bool(counts and always and not kept)
 
 

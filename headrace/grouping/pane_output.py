@@ -87,6 +87,7 @@ class ArrivalColumns(NamedTuple):
         contents: the elements of each row as a content.
         count: the number of elements in all rows; an element counts once for each of its windows.
         counts: the number of elements of each row, if it is known.
+        elements: the elements of each row, in parts; only if late elements have an output.
     """
 
     keys: list[object]
@@ -95,6 +96,7 @@ class ArrivalColumns(NamedTuple):
     contents: list[Content]
     count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
     counts: Sequence[int] = ()
+    elements: Sequence[Sequence[Iterable[Element]]] = ()
 
 
 def columns_in(
@@ -103,11 +105,12 @@ def columns_in(
     contents: list[Content],
     counts: Sequence[int] = (),
     count: int = 0,
+    elements: Sequence[Sequence[Iterable[Element]]] = (),
 ) -> ArrivalColumns:
     """Return arrivals in one window as columns, given the number of elements of each row, or of all."""
     windows: Windows = (window,)
-    rows = count or sum(counts)
-    return ArrivalColumns(keys, repeat(windows), repeat(window.last), contents, rows, counts)
+    rows, lasts = count or sum(counts), repeat(window.last)
+    return ArrivalColumns(keys, repeat(windows), lasts, contents, rows, counts, elements)
 
 
 @attrs.define(slots=True)

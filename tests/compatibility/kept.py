@@ -19,6 +19,7 @@ FOLDER: Final = Path(__file__).parent / "checkpoints"
 ARCHIVE: Final = "run.tar.xz"
 READ_BY_SPARK: Final = "read-by-spark.tar.xz"
 SPLITTABLE: Final = "splittable.tar.xz"
+WITH_LATE_OUTPUTS: Final = "late-outputs.tar.xz"
 EXPECTED: Final = "expected.json"
 
 ROUND: Final = 3

@@ -1,9 +1,10 @@
 """Keep the checkpoints of this version: ``python -m tests.compatibility.make``.
 
 It runs the program until half of its records are read, stops it, packs what is there, and lets a copy run to
-its end; and it does the first part with the program whose source Spark reads, and with that of splittable
-DoFns. Earlier checkpoints of the same version are replaced. ``python -m tests.compatibility.make native``
-does only the second program, and ``splittable`` only the third.
+its end; and it does the first part with the program whose source Spark reads, with that of splittable DoFns,
+and with that of late outputs. Earlier checkpoints of the same version are replaced.
+``python -m tests.compatibility.make native`` does only the second program, ``splittable`` only the third, and
+``late`` only the fourth.
 """
 
 from __future__ import annotations
@@ -16,8 +17,16 @@ from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.cluster.spark_versions import minor
 from headrace.stored_formats import VERSION, formats_of
-from tests.compatibility import native_program, program, splittable_program
-from tests.compatibility.kept import FOLDER, READ_BY_SPARK, SPLITTABLE, Kept, sinks, start
+from tests.compatibility import late_program, native_program, program, splittable_program
+from tests.compatibility.kept import (
+    FOLDER,
+    READ_BY_SPARK,
+    SPLITTABLE,
+    WITH_LATE_OUTPUTS,
+    Kept,
+    sinks,
+    start,
+)
 
 
 def main() -> int:
@@ -27,6 +36,7 @@ def main() -> int:
         "all": lambda: keep(minor(session.spark.version)),
         "native": keep_native,
         "splittable": keep_splittable,
+        "late": keep_late,
     }
     for name in sys.argv[1:] or programs:
         programs[name]()
@@ -63,6 +73,15 @@ def keep_splittable() -> None:
     with tempfile.TemporaryDirectory() as directory:
         home, made = Path(directory), Kept(FOLDER / VERSION, SPLITTABLE)
         splittable_program.stop_in_the_middle(home)
+        made.pack(home)
+        print(f"{made.folder / made.archive}: {made.size} bytes")
+
+
+def keep_late() -> None:
+    """Keep the checkpoint of the program with late outputs, while windows wait for late elements."""
+    with tempfile.TemporaryDirectory() as directory:
+        home, made = Path(directory), Kept(FOLDER / VERSION, WITH_LATE_OUTPUTS)
+        late_program.stop_in_the_middle(home)
         made.pack(home)
         print(f"{made.folder / made.archive}: {made.size} bytes")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
+from headrace.runners.contents.grouping_paths import Keep
 from headrace.stored_formats import (
     HISTORY,
     OLDEST_READABLE,
@@ -19,10 +20,11 @@ from headrace.stored_formats import (
     check_format,
     formats_of,
 )
-from tests.compatibility import native_program, program, splittable_program
+from tests.compatibility import late_program, native_program, program, splittable_program
 from tests.compatibility.kept import (
     READ_BY_SPARK,
     SPLITTABLE,
+    WITH_LATE_OUTPUTS,
     Kept,
     kept,
     kept_of,
@@ -32,6 +34,7 @@ from tests.compatibility.kept import (
 from tests.faults.runs import edit
 
 KEPT, NATIVE, SPLIT = kept(), kept_of(READ_BY_SPARK), kept_of(SPLITTABLE)
+LATE = kept_of(WITH_LATE_OUTPUTS)
 ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("faults")]
 each_kept = pytest.mark.parametrize("each", KEPT, ids=lambda each: each.version)
 TOOL = "keep one: python -m tests.compatibility.make"
@@ -163,6 +166,40 @@ def test_a_kept_checkpoint_with_restrictions_is_resumed(each, spark, tmp_path) -
     assert splittable_program.start(tmp_path).wait_until_finish() == "DONE"
     after = splittable_program.written(tmp_path)
     assert after == splittable_program.expected(splittable_program.PART)
+
+
+def test_a_checkpoint_with_late_outputs_is_kept() -> None:
+    assert [each.version for each in LATE][-1:] == [VERSION], TOOL
+    assert all(each.size < 100_000 for each in LATE)
+
+
+@pytest.mark.spark
+@pytest.mark.spark_versions
+@pytest.mark.xdist_group("faults")
+@pytest.mark.parametrize("each", LATE, ids=lambda each: each.version)
+def test_a_kept_checkpoint_with_late_outputs_is_resumed(each, spark, tmp_path) -> None:
+    """It goes on with the full states that it has; on another minor version of Spark it is refused."""
+    from headrace.runners.spark.cluster.spark_versions import minor
+
+    run, local = tmp_path / "run", tmp_path / "local"
+    each.unpack(run)
+    late_program.write(run, late_program.REST)
+    manifest = run / "checkpoint" / "headrace.json"
+    before = json.loads(manifest.read_text())
+    if minor(spark.version) != before["spark"]:
+        with pytest.raises(hr.PipelineError, match=rf"^Spark {before['spark']} wrote the"):
+            late_program.start(run, late_program.on_spark(run))
+        return
+    assert late_program.start(run, late_program.on_spark(run)).wait_until_finish() == "DONE"
+    for lines in (late_program.FIRST, late_program.REST):
+        late_program.write(local, lines)
+    assert late_program.start(local, ["--streaming"]).wait_until_finish() == "DONE"
+    found = late_program.sinks(run)
+    assert found == late_program.sinks(local)
+    assert all(found.values())
+    after = json.loads(manifest.read_text())
+    assert after["steps"] == before["steps"]
+    assert {step["state"] for step in after["steps"].values()} == {Keep.FULL.value}
 
 
 @pytest.mark.spark

@@ -79,21 +79,25 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     """Return how a grouping is executed.
 
     If windows merge, lateness depends on the own window of an element. So sessions merge before the grouping
-    only where it is known which elements are dropped, and custom windows never do.
+    only where it is known which elements are dropped, and custom windows never do. If late elements have an
+    output, elements are collected, unless it is known which of them are late.
 
     Args:
         facts: its fact sheet.
         execution: where and how the pipeline runs.
     """
     streaming = execution is not Execution.BATCH
-    if facts.needs is not Needs.VALUES or (facts.late_output and streaming):
+    if facts.needs is not Needs.VALUES:
         return _BY_ELEMENT
     closes = facts.may_finish and streaming
     if facts.windows is WindowMerging.CUSTOM or (
         facts.windows is WindowMerging.SESSIONS and closes
     ):
-        return _FULL
-    path = PATHS[execution, facts.windows][facts.panes]
+        path = _FULL
+    else:
+        path = PATHS[execution, facts.windows][facts.panes]
+    if facts.late_output and streaming and path.collect is not Collect.SESSIONS:
+        return attrs.evolve(path, collect=Collect.ELEMENTS)
     adds = facts.contents is ContentKind.NUMBERS and path.keep is Keep.WINDOWS
     return attrs.evolve(path, collect=Collect.NUMBERS) if adds else path
 

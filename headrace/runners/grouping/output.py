@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import attrs
 
 from headrace.grouping.bundle import Bundle, Element
-from headrace.grouping.pane_output import Panes
+from headrace.grouping.pane_output import ArrivalColumns, Panes
+from headrace.windowing.window import BoundedWindow
 
 
 class KeyedOutput(Protocol):
@@ -57,11 +58,23 @@ class KeyedPanes:
         self._keys.extend([key] * (len(panes.values) - len(self._keys)))
         for arrival in panes.dropped:
             self.dropped += arrival.arrived.count
-            self.late.extend(
-                element._replace(value=(key, element.value), windows=(arrival.window,))
-                for element in chain.from_iterable(arrival.elements)
-            )
+            self._add_late(key, arrival.window, arrival.elements)
         panes.dropped.clear()
+
+    def drop(self, columns: ArrivalColumns) -> None:
+        """Add dropped elements, which have one window."""
+        (window,) = next(iter(columns.windows))
+        self.dropped += columns.count
+        for key, elements in zip(columns.keys, columns.elements, strict=False):
+            self._add_late(key, window, elements)
+
+    def _add_late(
+        self, key: object, window: BoundedWindow, elements: Iterable[Iterable[Element]]
+    ) -> None:
+        self.late.extend(
+            element._replace(value=(key, element.value), windows=(window,))
+            for element in chain.from_iterable(elements)
+        )
 
     def __len__(self) -> int:
         """Return the number of panes of keys with full states."""

@@ -142,7 +142,7 @@ class SessionTier:
             full_now = kept is None and some_full and identity in full
             if late or sessions[0][0] < watermark or full_now:
                 some_full = True
-                yield identity, key, [arrival_of(session) for session in (*sessions, *late)]
+                yield identity, key, [*map(arrival_of, sessions), *late]
                 continue
             if kept is None:
                 kept = keys[identity] = []

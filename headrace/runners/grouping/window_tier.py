@@ -340,6 +340,6 @@ def in_time(
     """Yield columns of one window each, and drop those whose window has expired."""
     for columns in arrivals:
         if strategy.is_late(next(iter(columns.lasts)), watermark):
-            out.dropped += columns.count
+            out.drop(columns)
         else:
             yield columns

@@ -10,7 +10,8 @@ precombiner              used for
 PlainPrecombiner         groupings that need only values and windows
 SessionPrecombiner       the same, for windows that merge if they overlap, if dropped elements
                          are known
-ElementPrecombiner       all others: timestamps of panes, retractions, predicates, late outputs
+ElementPrecombiner       all others: timestamps of panes, retractions, predicates, late outputs;
+                         and for the late elements of the second
 NumberPrecombiner        sums and counts, without a list of values, if each window has only one
                          pane
 TablePrecombiner         the first and the last of these, if the elements are the rows of tables
@@ -58,9 +59,10 @@ def precombiner_for(
         return cast(GroupInput, NumberPrecombiner(input_, numbers))
     if collect is Collect.SESSIONS:
         content_of = reduction.of if numbers is None else numbers.of
+        late = ElementPrecombiner(input_, reduction)
         if tables:
-            found = TableSessionPrecombiner(input_, content_of, reduction=reduction)
+            found = TableSessionPrecombiner(input_, content_of, late, reduction=reduction)
             return cast(GroupInput, found)
-        return cast(GroupInput, SessionPrecombiner(input_, content_of))
+        return cast(GroupInput, SessionPrecombiner(input_, content_of, late))
     by_window = PlainPrecombiner if collect is Collect.VALUES else ElementPrecombiner
     return cast(GroupInput, by_window(input_, reduction))

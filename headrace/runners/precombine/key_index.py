@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import attrs
 
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.protocol import Arrivals
 from headrace.sdk.coders.keys import identities
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.column import mapped
+from headrace.windowing.window import BoundedWindow
 
 
 @attrs.define
@@ -51,10 +54,10 @@ class KeyIndex:
 def arrivals_of(columns: ArrivalColumns) -> Iterator[tuple[Hashable, Any, Arrival]]:
     """Yield the arrivals of columns in one window, each with the identity of its key, and the key."""
     (window,), last = next(iter(columns.windows)), next(iter(columns.lasts))
-    keys = columns.keys
-    rows = zip(identities(keys), keys, columns.contents, columns.counts, strict=True)
-    for identity, key, content, count in rows:
-        yield identity, key, Arrival(window, content, Arrived(count), last, last)
+    keys, elements = columns.keys, columns.elements or repeat(())
+    rows = zip(identities(keys), keys, columns.contents, columns.counts, elements, strict=False)
+    for identity, key, content, count, own in rows:
+        yield identity, key, Arrival(window, content, Arrived(count), last, last, own)
 
 
 def arrivals_by_key(windows: Iterable[ArrivalColumns]) -> Arrivals:
@@ -65,6 +68,22 @@ def arrivals_by_key(windows: Iterable[ArrivalColumns]) -> Arrivals:
             found.setdefault(identity, (key, []))[1].append(arrival)
     for identity, (key, arrivals) in found.items():
         yield identity, key, arrivals
+
+
+def arrivals_by_window(arrivals: Arrivals) -> Iterator[ArrivalColumns]:
+    """Yield the arrivals of one window at a time, given those of each key."""
+    found: dict[BoundedWindow, list[tuple[Any, Arrival]]] = defaultdict(list)
+    for _, key, some in arrivals:
+        for arrival in some:
+            found[arrival.window].append((key, arrival))
+    for window, rows in found.items():
+        yield columns_in(
+            window,
+            keys=[key for key, _ in rows],
+            contents=[arrival.content for _, arrival in rows],
+            counts=[arrival.arrived.count for _, arrival in rows],
+            elements=[arrival.elements for _, arrival in rows],
+        )
 
 
 def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import attrs
 
 from headrace.grouping.bundle import Bundle, Element
-from headrace.grouping.pane_output import Arrival
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.grouping.reduction import Reduction
 from headrace.runners.error_context import note_combined
-from headrace.runners.precombine.key_index import KeyIndex, pairs
+from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_window, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.coders.keys import encode_value
 from headrace.triggers.trigger import Arrived
@@ -55,6 +55,10 @@ class ElementPrecombiner:
         keys, self._keys = self._keys, KeyIndex()
         for key, windows in waiting.items():
             yield key, keys[key], [self._arrival(keys[key], *entry) for entry in windows.items()]
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Yield the arrivals of one window at a time."""
+        return arrivals_by_window(self.drain())
 
     def _arrival(self, key: object, window: BoundedWindow, elements: list[Element]) -> Arrival:
         values, timestamps, _, _, diffs = map(list, zip(*elements, strict=True))

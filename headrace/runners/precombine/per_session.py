@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import islice, repeat
+from itertools import count, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -14,6 +14,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import KeyIndex, pairs
+from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.pardo.binding import exploded
 from headrace.triggers.strategy import WindowingStrategy
@@ -31,18 +32,19 @@ class SessionPrecombiner:
     """Values by key and session; elements of overlapping windows are combined as they arrive.
 
     Each key has one open session, to which most elements belong. Any other element opens a new session.
+
+    Attributes:
+        late: late elements, which may be combined only with elements of the same window.
     """
 
     input: Input
     content_of: Callable[[list[Any]], Any]
+    late: ElementPrecombiner
     watermark: int = MIN_MICROS
     _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _open: dict[Hashable, OpenSession] = attrs.field(factory=dict, init=False)
     _closed: dict[Hashable, list[OpenSession]] = attrs.field(
         factory=lambda: defaultdict(list), init=False
-    )
-    _late: dict[Hashable, dict[tuple[int, int], list[object]]] = attrs.field(
-        factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
 
     def add(self, bundle: Bundle) -> None:
@@ -51,14 +53,12 @@ class SessionPrecombiner:
             bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        opened, late, expired = (
-            self._open,
-            self._late,
-            expired_until(self.input.strategy, self.watermark),
-        )
-        for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
+        opened, late = self._open, list[int]()
+        expired = expired_until(self.input.strategy, self.watermark)
+        rows = zip(count(), found, values, self._bounds(bundle), strict=False)
+        for row, key, value, (start, end) in rows:
             if end <= expired:
-                late[key][start, end].append(value)
+                late.append(row)
                 continue
             session = opened.get(key)
             if session is None:
@@ -70,15 +70,17 @@ class SessionPrecombiner:
             else:
                 self._closed[key].append(session)
                 opened[key] = [start, end, [value]]
+        if late:
+            self.late.add(bundle.take(late))
 
     def drain(self) -> Arrivals:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
         for identity, key, sessions, late in self.sessions():
-            yield identity, key, [arrival_of(session) for session in (*sessions, *late)]
+            yield identity, key, [*map(arrival_of, sessions), *late]
 
     def sessions(self) -> Iterator[KeySessions]:
-        """Yield each key with its sessions in order, and the windows of its late elements."""
-        late, self._late = self._late, defaultdict(lambda: defaultdict(list))
+        """Yield each key with its sessions in order, and with late elements in their own windows."""
+        late = {identity: (key, own) for identity, key, own in self.late.drain()}
         opened, self._open = self._open, {}
         closed, self._closed = self._closed, defaultdict(list)
         names, self._keys = self._keys.names, KeyIndex()
@@ -86,11 +88,10 @@ class SessionPrecombiner:
             key, sessions = names.get(identity, identity), [session]
             if identity in closed:
                 sessions = merge_sessions([*closed[identity], session], list.__iadd__)
-            own = self._combined(key, _own(late.pop(identity))) if identity in late else ()
+            _, own = late.pop(identity, (None, ()))
             yield identity, key, self._combined(key, sessions), own
-        for identity, windows in late.items():
-            key = names.get(identity, identity)
-            yield identity, key, [], self._combined(key, _own(windows))
+        for identity, (key, own) in late.items():
+            yield identity, key, [], own
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of many keys at a time."""
@@ -110,9 +111,9 @@ class SessionPrecombiner:
         """Combine the values of sessions of a key; an error names the element or key."""
         combined, content_of = [], self.content_of
         for start, end, values in sessions:
-            count = len(values)  # contents may take over the list
+            size = len(values)  # contents may take over the list
             try:
-                combined.append((start, end, content_of(values), count))
+                combined.append((start, end, content_of(values), size))
             except Exception as error:
                 note_combined(error, content_of, key, values)
                 raise
@@ -125,8 +126,8 @@ OpenSession = list[Any]
 CombinedSession = tuple[int, int, Any, int]
 """Start, end, a content, and the number of its elements."""
 
-KeySessions = tuple[Hashable, Any, Sequence[CombinedSession], Sequence[CombinedSession]]
-"""The identity of a key, the key, its sessions in order, and the windows of its late elements."""
+KeySessions = tuple[Hashable, Any, Sequence[CombinedSession], Sequence[Arrival]]
+"""The identity of a key, the key, its sessions in order, and late elements in their own windows."""
 
 
 def arrival_of(session: CombinedSession) -> Arrival:
@@ -146,11 +147,6 @@ def session_columns(rows: Iterator[tuple[Any, int, int, Any, int]]) -> Iterator[
 def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
     """Return the latest end of a window that takes no more elements, in microseconds."""
     return watermark - strategy.allowed_lateness if watermark < MAX_MICROS else MAX_MICROS
-
-
-def _own(late: dict[tuple[int, int], list[Any]]) -> Iterator[OpenSession]:
-    """Yield late elements in their own windows."""
-    return ([start, end, values] for (start, end), values in late.items())
 
 
 def merge_sessions(

@@ -7,8 +7,8 @@ the gap. The contents of sessions are made as columns
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
 
@@ -28,9 +28,6 @@ from headrace.runners.precombine.per_table import alike
 from headrace.runners.precombine.table_keys import codes_of, far, numbered
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.window_fn import fact
-
-SessionsOfKeys: TypeAlias = dict[int, list[CombinedSession]]
-"""The sessions of each key in order, by the number of the key."""
 
 
 @attrs.define
@@ -54,9 +51,9 @@ class TableSessionPrecombiner(SessionPrecombiner):
             super().add(bundle)
 
     def sessions(self) -> Iterator[KeySessions]:
-        """Yield each key with its sessions in order, and the windows of its late elements."""
+        """Yield each key with its sessions in order, and with late elements in their own windows."""
         tables, self._waiting = alike(self._waiting), []
-        if len(tables) == 1 and not (self._open or self._late):
+        if len(tables) == 1 and not self._open:
             yield from self._sessions_of(tables[0])
             return
         for table in tables:
@@ -64,9 +61,16 @@ class TableSessionPrecombiner(SessionPrecombiner):
         yield from super().sessions()
 
     def _sessions_of(self, bundle: TableBundle) -> Iterator[KeySessions]:
-        """Yield the sessions of the keys of a table."""
+        """Yield the sessions of the keys of a table, and of late elements."""
         import numpy as np
 
+        gap = fact(self.input.strategy.window_fn, "fixed_gap")
+        assert isinstance(gap, int)  # else the grouping takes elements
+        is_late = bundle.times + gap <= expired_until(self.input.strategy, self.watermark)
+        if is_late.any():
+            self.late.add(bundle.filtered(is_late))
+            bundle = bundle.filtered(~is_late)
+        late = {identity: (key, own) for identity, key, own in self.late.drain()}
         records = bundle.records
         assert isinstance(records, PairRecords)
         columns = [codes_of(bundle.table.column(name)) for name in records.key.names]
@@ -74,37 +78,34 @@ class TableSessionPrecombiner(SessionPrecombiner):
         ids, first = numbered([one_key, *(column.ids for column in columns)])
         named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
         keys = records.key.values(named, len(first))
-        gap = fact(self.input.strategy.window_fn, "fixed_gap")
-        assert isinstance(gap, int)  # else the grouping takes elements
-        late = bundle.times + gap <= expired_until(self.input.strategy, self.watermark)
-        sessions = self._runs(bundle, ids, keys, ~late, gap)
-        own = self._runs(bundle, ids, keys, late, 1)
-        for number, (identity, key) in enumerate(zip(KeyIndex().identify(keys), keys, strict=True)):
-            yield identity, key, sessions.get(number, ()), own.get(number, ())
+        sessions = self._runs(bundle, ids, keys, gap)
+        for identity, key, own in zip(KeyIndex().identify(keys), keys, sessions, strict=True):
+            _, behind = late.pop(identity, (None, ()))
+            yield identity, key, own, behind
+        for identity, (key, behind) in late.items():
+            yield identity, key, [], behind
 
     def _runs(
-        self, bundle: TableBundle, ids: Any, keys: Sequence[Any], mask: Any, apart: int
-    ) -> SessionsOfKeys:
-        """Return the sessions of some rows of a table; times that are so far apart are in different ones."""
+        self, bundle: TableBundle, ids: Any, keys: Sequence[Any], gap: int
+    ) -> Iterable[list[CombinedSession]]:
+        """Return the sessions of each key in order, by the number of the key."""
         import numpy as np
 
-        if not mask.any():
-            return {}
+        if not len(bundle):
+            return []
         records = bundle.records
         assert isinstance(records, PairRecords)
-        some, ids = bundle.filtered(mask), ids[mask]
-        groups, first, last = sessions_in(ids, some.times, apart)
+        groups, first, last = sessions_in(ids, bundle.times, gap)
         numbers = ids[first].tolist()
 
         def key_of(session: int) -> Any:
             return keys[numbers[session]]
 
-        contents = contents_of(self.reduction, records.value, some.table, groups, key_of)
-        gap = fact(self.input.strategy.window_fn, "fixed_gap")
-        starts, ends = some.times[first].tolist(), (some.times[last] + gap).tolist()
+        contents = contents_of(self.reduction, records.value, bundle.table, groups, key_of)
+        starts, ends = bundle.times[first].tolist(), (bundle.times[last] + gap).tolist()
         found = list(zip(starts, ends, contents, groups.counts.tolist(), strict=True))
-        firsts, of_each = np.unique(ids[first], return_counts=True)
-        return dict(zip(firsts.tolist(), parts(found, of_each), strict=True))
+        _, of_each = np.unique(ids[first], return_counts=True)
+        return parts(found, of_each)
 
 
 def sessions_in(ids: Any, times: Any, apart: int) -> tuple[Groups, Any, Any]:

@@ -33,6 +33,7 @@ from headrace.runners.spark.state.acquire_lease import acquire
 from headrace.runners.spark.state.checkpoint_manifest import (
     Checkpoint,
     Manifest,
+    as_stored,
     manifest_of,
     resumed,
 )
@@ -202,7 +203,7 @@ def set_up(planned: Plan, options: PipelineOptions, session: Session) -> StreamS
         if lease is not None:
             undo.callback(lease.release)
         streams = with_streams(planned, {native.read.label for native in natives})
-        manifest = _manifest(streams, checkpoint, settings, session)
+        streams, manifest = _resumed(streams, checkpoint, settings, session)
         resumable = checkpoint if settings.checkpoint else None
         files = files_of_run(streams, settings, session.is_local, resumable)
         if resumable is None:
@@ -239,10 +240,10 @@ def _taken(checkpoint: Checkpoint, settings: SparkSettings, session: Session) ->
     return lease
 
 
-def _manifest(
+def _resumed(
     planned: Plan, checkpoint: Checkpoint, settings: SparkSettings, session: Session
-) -> Manifest:
-    """Return the manifest that the checkpoint has, compared with the plan, or a new one."""
+) -> tuple[Plan, Manifest]:
+    """Return the plan with the manifest that the checkpoint has, or with a new one."""
     if checkpoint.local_directory is not None:
         check_directory(checkpoint.local_directory, "--checkpoint")
     before = checkpoint.read()
@@ -251,9 +252,10 @@ def _manifest(
         cores = session.cores
         groups = groups or (default_key_groups(cores) if settings.checkpoint else cores)
         new = manifest_of(planned, groups, min(groups, cores), spark)
-        return attrs.evolve(new, directory=checkpoint.uri)
+        return planned, attrs.evolve(new, directory=checkpoint.uri)
+    planned = as_stored(planned, before)
     now = manifest_of(planned, groups or before.key_groups, before.partitions, spark)
     manifest = resumed(before, now, checkpoint.directory)
     if before.directory != checkpoint.uri:
         adapt(checkpoint)
-    return attrs.evolve(manifest, directory=checkpoint.uri)
+    return planned, attrs.evolve(manifest, directory=checkpoint.uri)

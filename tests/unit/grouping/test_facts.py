@@ -86,7 +86,7 @@ def test_an_element_in_time_can_merge_with_a_session_that_has_fired(
     ("strategy", "different"),
     [
         ({"allowed_lateness": LATENESS}, {"panes": Firing.FIRST_AT_END}),
-        ({"late_tag": "late"}, {"panes": Firing.NONE_EARLY, "late_output": True}),
+        ({"late_tag": "late"}, {"panes": Firing.FIRST_AT_END, "late_output": True}),
         ({"closing": ClosingBehavior.FIRE_ALWAYS}, {}),
         (
             {"closing": ClosingBehavior.FIRE_ALWAYS, "allowed_lateness": LATENESS},

@@ -14,6 +14,7 @@ from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents import column_partials, ordered_columns
 from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.precombine import per_table, per_table_session, table_keys
+from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
@@ -93,8 +94,9 @@ def sides_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TableBundle, "is_like", lambda self, other: True)
 
 
-def without_late_rows(self: Any, bundle: Any, ids: Any, keys: Any, mask: Any, apart: int) -> Any:
-    return RUNS(self, bundle, ids, keys, mask, apart) if apart > 1 else {}
+def without_tables(self: ElementPrecombiner, bundle: Any) -> None:
+    if not isinstance(bundle, TableBundle):
+        ADD(self, bundle)
 
 
 def times_of_the_first_rows(self: Any, mask: Any) -> Any:
@@ -110,7 +112,7 @@ POWER_SUMS = column_partials.PARTIALS[VarianceCombineFn]
 SEVERAL = column_partials.PARTIALS[SingleInputTupleCombineFn]
 DECIMAL_SUMS = column_partials._decimal_sums
 CODES = table_keys.codes_of
-RUNS = per_table_session.TableSessionPrecombiner._runs
+ADD = ElementPrecombiner.add
 PART = per_table.TablePart
 SESSIONS_IN = per_table_session.sessions_in
 ALIKE = per_table.alike
@@ -180,9 +182,7 @@ IN_GROUPS: Final[dict[str, Bug]] = {
         "TablePart",
         lambda w, keys, contents, counts: PART(w, keys, contents, [1] * len(counts)),
     ),
-    "late rows are lost": lambda m: m.setattr(
-        per_table_session.TableSessionPrecombiner, "_runs", without_late_rows
-    ),
+    "late rows are lost": lambda m: m.setattr(ElementPrecombiner, "add", without_tables),
     "times of the first rows after a filter": lambda m: m.setattr(
         TableBundle, "filtered", times_of_the_first_rows
     ),

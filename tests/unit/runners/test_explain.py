@@ -130,7 +130,7 @@ def test_branches_that_meet_again():
         (hr.WindowInto(Sessions(60)), "sessions by key; full states of keys with late elements"),
         (
             hr.WindowInto(FixedWindows(60), late_output_tag="late"),
-            "full states by key and window",
+            "contents by window; full states of keys with late elements",
         ),
     ],
 )
@@ -241,7 +241,7 @@ def test_the_page_has_a_table_for_each_level_with_strategy_and_state():
     strategy, state = tables.cells[tables.cells.index("sum CombinePerKey") + 1 :][:2]
     assert "windows: FixedWindows(size=Duration(60), offset=Duration(0))" in strategy
     assert "allowed lateness: Duration(0)" in strategy
-    assert "keeps: full states by key and window" in state
+    assert "keeps: contents by window; full states of keys with late elements" in state
     assert "content: an accumulator" in state
 
 

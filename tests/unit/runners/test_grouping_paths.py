@@ -119,7 +119,7 @@ def test_what_is_collected_can_be_read_as_it_is_kept(execution: Execution) -> No
 
 
 def test_the_table_has_no_path_that_none_takes() -> None:
-    """Only groupings that need values, and no output for late elements, are in the table."""
+    """Only groupings that need values are in the table."""
     taken = {
         (execution, facts.windows, facts.panes)
         for facts in SHEETS
@@ -140,9 +140,24 @@ def test_numbers_are_added_only_where_each_window_has_one_pane(execution: Execut
 @pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.SPARK])
 def test_what_must_be_seen_is_collected_by_element(execution: Execution) -> None:
     for facts in SHEETS:
-        path = path_of(facts, execution)
-        if facts.late_output or facts.needs is not Needs.VALUES:
-            assert path == GroupingPath(Collect.ELEMENTS, Keep.FULL)
+        if facts.needs is not Needs.VALUES:
+            assert path_of(facts, execution) == GroupingPath(Collect.ELEMENTS, Keep.FULL)
+
+
+@pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.SPARK])
+def test_a_late_output_changes_how_elements_are_collected_and_not_what_is_kept(
+    execution: Execution,
+) -> None:
+    """Sessions are collected as before where it is known which elements are late."""
+    for facts in SHEETS:
+        if facts.late_output and facts.needs is Needs.VALUES:
+            before = path_of(attrs.evolve(facts, late_output=False), execution)
+            known = execution is Execution.MEMORY and before.collect is Collect.SESSIONS
+            expected = before if known else attrs.evolve(before, collect=Collect.ELEMENTS)
+            assert path_of(facts, execution) == expected
+            assert expected.keep is not Keep.WINDOWS, (
+                "a window without late panes can have late elements"
+            )
 
 
 def test_in_a_batch_no_element_is_late() -> None:

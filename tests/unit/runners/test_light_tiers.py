@@ -54,6 +54,7 @@ KEYS = ["a", "b", 1, 1.0]
 
 rows = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 9), st.integers(0, 40)), max_size=8)
 rounds = st.lists(st.tuples(rows, st.integers(0, 12)), max_size=10)
+LATE_OUTPUTS = st.sampled_from([None, "late"])
 
 
 def _name(windows):
@@ -71,22 +72,30 @@ class Played:
     """An operator with what it has sent in each round."""
 
     def __init__(self, step, full):
-        self.sent, self.metrics = [], StepMetrics()
+        self.sent, self.late, self.metrics = [], [], StepMetrics()
         if full:
             step = attrs.evolve(step, facts=attrs.evolve(step.facts, panes=Firing.ANY))
         self.operator: Any = streaming_group(step, self.send, self.metrics)
 
     def send(self, collection, bundle):
-        self.sent += bundle.rows()
+        (self.late if collection.tag == "late" else self.sent).extend(bundle.rows())
 
     def round(self, rows, watermark, now):
-        """The panes of a round in order of arrival by key, the output watermark, and what was dropped."""
-        self.sent = []
+        """The panes of a round in order of arrival by key, the output watermark, and what was dropped.
+
+        Late elements have no order, since they can come from several workers.
+        """
+        self.sent, self.late = [], []
         if rows:
             pairs = [(key, value) for key, value, _ in rows]
             self.operator.push(Bundle(pairs, [time * SECOND for *_, time in rows]))
         complete = self.operator.end_round(Clock(watermark, now))
-        return by_key(self.sent), complete, attrs.astuple(self.metrics)
+        return (
+            by_key(self.sent),
+            complete,
+            attrs.astuple(self.metrics),
+            sorted(map(repr, self.late)),
+        )
 
 
 def by_key(elements):
@@ -106,11 +115,13 @@ def by_key(elements):
     trigger=st.sampled_from(TRIGGERS),
     mode=st.sampled_from(AccumulationMode),
     lateness=st.sampled_from([0, 7, 30]),
+    late=LATE_OUTPUTS,
 )
 def test_windows_without_full_states_have_the_same_panes(
-    rounds, windows, grouping, trigger, mode, lateness
+    rounds, windows, grouping, trigger, mode, lateness, late
 ):
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
+    strategy["late_output_tag"] = late
     step = step_of(windows, grouping, **strategy)
     light = Played(step, full=False)
     check_rounds(light, Played(step, full=True), rounds)

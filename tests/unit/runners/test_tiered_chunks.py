@@ -30,6 +30,7 @@ from headrace.triggers.trigger import Clock
 from headrace.windowing.time.units import SECOND
 from tests.unit.runners.test_light_tiers import (
     GROUPINGS,
+    LATE_OUTPUTS,
     TRIGGERS,
     WINDOWS,
     Played,
@@ -62,7 +63,7 @@ class OnWorkers(Played):
     """The operators of a grouping on the workers that send elements, and on the one that keeps the state."""
 
     def __init__(self, step: Any) -> None:
-        self.sent, self.metrics = [], StepMetrics()
+        self.sent, self.late, self.metrics = [], [], StepMetrics()
         received = shuffle_read_for(step, batch=False)
         self.operator: Any = streaming_group(step, self.send, self.metrics, received)
         kind = TieredChunks(step, self.operator.grouping, self.operator.keep)
@@ -94,11 +95,13 @@ class OnWorkers(Played):
     trigger=st.sampled_from([t for t in TRIGGERS if t != AfterWatermark()]),
     mode=st.sampled_from(AccumulationMode),
     lateness=st.sampled_from([0, 7, 30]),
+    late=LATE_OUTPUTS,
 )
 def test_light_states_in_chunks_give_the_same_panes(
-    rounds: Any, windows: Any, grouping: Any, trigger: Any, mode: Any, lateness: int
+    rounds: Any, windows: Any, grouping: Any, trigger: Any, mode: Any, lateness: int, late: Any
 ) -> None:
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
+    strategy["late_output_tag"] = late
     step = step_of(windows, grouping, **strategy)
     assume(step.path(Execution.SPARK).keep is not Keep.FULL)
     check_in_small_chunks(step, rounds)

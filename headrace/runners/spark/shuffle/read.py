@@ -13,11 +13,12 @@ import attrs
 
 from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in, merge_arrivals
 from headrace.grouping.reduction import Reduction
-from headrace.runners.contents.grouping_paths import Execution, Keep
+from headrace.runners.contents.grouping_paths import Collect, Execution, Keep
 from headrace.runners.contents.reductions import BagOf
 from headrace.runners.grouping.window_tier import WindowContents
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals, GroupInput
+from headrace.runners.precombine.key_index import arrivals_by_window
 from headrace.runners.precombine.per_session import (
     CombinedSession,
     KeySessions,
@@ -98,13 +99,18 @@ class ReadArrivals:
         for known, (key, windows) in keys.items():
             yield known, key, list(windows.values())
 
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Return the arrivals of one window at a time."""
+        return arrivals_by_window(self.drain())
+
     def sessions(self) -> Iterator[KeySessions]:
         """Return each key with its sessions in order, and with late elements in their own windows."""
         expired = expired_until(self.step.strategy, self.watermark)
         for known, key, arrivals in self.drain():
-            own = [[*a.window, (a.content, a.arrived.count)] for a in arrivals]
-            merged = merge_sessions([s for s in own if s[1] > expired], self._merge)
-            yield known, key, _counted(merged), _counted(s for s in own if s[1] <= expired)
+            late = [a for a in arrivals if a.window[1] <= expired]
+            in_time = [a for a in arrivals if a.window[1] > expired] if late else arrivals
+            own = [[*a.window, (a.content, a.arrived.count)] for a in in_time]
+            yield known, key, _counted(merge_sessions(own, self._merge)), late
 
     def _merge(self, one: Counted, other: Counted) -> Counted:
         return self.step.reduction.merge(one[0], other[0]), one[1] + other[1]
@@ -250,7 +256,9 @@ def _counted(sessions: Iterable[OpenSession]) -> list[CombinedSession]:
 def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:
     """Return the reader for the blocks of a step: by columns if the step needs only contents."""
     execution = Execution.BATCH if batch else Execution.SPARK
-    return cast(GroupInput, _READS[execution, step.path(execution).keep](step))
+    path = step.path(execution)
+    by_element = path.collect is Collect.ELEMENTS
+    return cast(GroupInput, (ReadArrivals if by_element else _READS[execution, path.keep])(step))
 
 
 _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] = {

@@ -16,7 +16,13 @@ import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import joined
-from headrace.runners.contents.grouping_paths import WITH_COUNTS, Execution, Keep
+from headrace.runners.contents.grouping_paths import (
+    WITH_COUNTS,
+    Collect,
+    Execution,
+    GroupingPath,
+    Keep,
+)
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.operator import Operator
 from headrace.runners.plan.planning import (
@@ -75,7 +81,7 @@ class KeyedWrite(Operator):
     batch: bool
     outbox: list[StageRow]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
-    _keep: Keep = attrs.field(init=False)
+    _path: GroupingPath = attrs.field(init=False)
     _precombiner: GroupInput = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _bytes: int = attrs.field(default=0, init=False)
@@ -83,7 +89,7 @@ class KeyedWrite(Operator):
     def __attrs_post_init__(self) -> None:
         """Make the precombiner."""
         execution = Execution.BATCH if self.batch else Execution.SPARK
-        self._keep = self.step.path(execution).keep
+        self._path = self.step.path(execution)
         self._precombiner = self.step.precombiner(execution)
 
     def push(self, bundle: Bundle) -> None:
@@ -130,9 +136,10 @@ class KeyedWrite(Operator):
         block.contents[:] = mapped(self.step.reduction.compact, block.contents, note)
 
     def _blocks(self) -> dict[int, list[Block]]:
-        counted = self._keep in WITH_COUNTS
-        once = self._keep is Keep.WINDOWS or (self.batch and self._keep is Keep.SESSIONS)
-        if counted or once:
+        keep, by_element = self._path.keep, self._path.collect is Collect.ELEMENTS
+        counted = keep in WITH_COUNTS
+        once = keep is Keep.WINDOWS or (self.batch and keep is Keep.SESSIONS)
+        if (counted or once) and not by_element:
             return blocks_of_columns(self._precombiner.columns(), self.groups, counted)
         trigger = self.step.strategy.trigger
         return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)

@@ -23,8 +23,10 @@ import attrs
 from pyspark.sql import Column, SparkSession
 
 from headrace.errors import PipelineError
-from headrace.runners.contents.grouping_paths import Execution
+from headrace.grouping.facts import Firing
+from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.plan.planning import (
+    KeyedStep,
     Plan,
     SideInputStep,
     StatefulStep,
@@ -156,6 +158,23 @@ def _name_of(combine_fn: CombineFn) -> str:
     """Return the name of a combine function, without the file position of a lambda."""
     kind, name = type(combine_fn).__qualname__, callable_label(combine_fn)
     return f"{kind}({re.sub(r'<lambda at .*>', 'lambda', name)})"
+
+
+def as_stored(plan: Plan, before: Manifest) -> Plan:
+    """Return a plan whose groupings with a late output keep what a checkpoint has of them.
+
+    Versions up to 0.1.0.dev29 keep full states of all their keys.
+    """
+    steps = {label: _as_stored(s, before.steps.get(label, {})) for label, s in plan.steps.items()}
+    return attrs.evolve(plan, steps=steps)
+
+
+def _as_stored(step: StepWithState, before: Mapping[str, str]) -> StepWithState:
+    if not (isinstance(step, KeyedStep) and step.facts.late_output):
+        return step
+    if before.get("state") != Keep.FULL.value:
+        return step
+    return attrs.evolve(step, facts=attrs.evolve(step.facts, panes=Firing(before["firing"])))
 
 
 def resumed(before: Manifest, now: Manifest, checkpoint: str) -> Manifest:

@@ -113,12 +113,12 @@ def _identity(window: BoundedWindow | None, key: object) -> object:
 def _columns_by(
     arrivals: Iterable[ArrivalColumns], place_of: Callable[[bytes], int]
 ) -> Iterator[tuple[int, ArrivalColumns]]:
-    """Divide columns; the counts of rows are known, if they are needed."""
+    """Divide columns; the counts and elements of rows are known, if they are needed."""
     for some in arrivals:
-        columns = [some.contents, some.counts] if some.counts else [some.contents]
-        for place, keys, (contents, *counts) in _by_place(some.keys, columns, place_of):
+        columns = [some.contents, *filter(None, (some.counts, some.elements))]
+        for place, keys, (contents, *others) in _by_place(some.keys, columns, place_of):
             window, lasts = some.windows, some.lasts
-            yield place, ArrivalColumns(keys, window, lasts, contents, len(keys), *counts)
+            yield place, ArrivalColumns(keys, window, lasts, contents, len(keys), *others)
 
 
 def _sessions_by(

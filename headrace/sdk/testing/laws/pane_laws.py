@@ -44,7 +44,7 @@ from headrace.sdk.testing.runs.run_on_runner import Pane
 from headrace.triggers.clock_triggers import AfterProcessingTime, AtPeriod
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount
-from headrace.triggers.trigger import Trigger
+from headrace.triggers.trigger import NEVER, Trigger
 
 # Each pane
 
@@ -402,6 +402,40 @@ COUNTED: Final = PaneLaw(
 )
 
 
+def _fired_too_early(part: Part) -> Broken:
+    count = _count_before_firing(part.step.windowing.trigger)
+    events: dict[KeyWindow, list[int]] = defaultdict(list)
+    for t in part.accepted:
+        events[t.element.key, t.window].append(t.event)
+    for key_window, panes in firings(part).items():
+        before = -1
+        for pane in panes:
+            new = sum(before < event <= pane.event for event in events[key_window])
+            if pane.timing == "EARLY" and new < count:
+                yield {"window": key_window, "pane": pane, "new elements": new, "count": count}
+            before = pane.event
+
+
+def _count_before_firing(trigger: Trigger) -> int:
+    """Return the number of elements with which a window fires early; 0 if something else decides, too."""
+    return _count_of(trigger) or (0 if trigger.early_count == NEVER else trigger.early_count)
+
+
+FIRED_BY_COUNT: Final = PaneLaw(
+    "a window that fires early after a number of elements has as many new ones",
+    lambda part: bool(
+        has_panes(part)
+        and part.events_known
+        and part.fully_observed
+        and not part.changing
+        and not part.step.windowing.window_fn.is_merging()
+        and _count_before_firing(part.step.windowing.trigger)
+    ),
+    _fired_too_early,
+    in_batch=False,
+)
+
+
 def tells_time(trigger: Trigger) -> bool:
     """Return whether a trigger depends on processing time."""
     return isinstance(trigger, (AfterProcessingTime, AtPeriod)) or any(
@@ -446,6 +480,7 @@ PANE_LAWS: Final = (
     DROPPED_TOGETHER,
     KEEPS_WINDOWS,
     COUNTED,
+    FIRED_BY_COUNT,
     SIDE_CONTENT,
     NEW_WINDOWS,
     REPEATED_ONCE,
