@@ -42,6 +42,9 @@ class Collect(Enum):
     ELEMENTS = auto()
     """Elements by key and window."""
 
+    ROWS = auto()
+    """Elements one by one, for sessions."""
+
 
 class Keep(Enum):
     """What is kept of the elements of a key, up to the end of the round in batch mode."""
@@ -97,7 +100,8 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     else:
         path = PATHS[execution, facts.windows][facts.panes]
     if facts.late_output and streaming and path.collect is not Collect.SESSIONS:
-        return attrs.evolve(path, collect=Collect.ELEMENTS)
+        one_by_one = path.keep is Keep.SESSIONS
+        return attrs.evolve(path, collect=Collect.ROWS if one_by_one else Collect.ELEMENTS)
     adds = facts.contents is ContentKind.NUMBERS and path.keep is Keep.WINDOWS
     return attrs.evolve(path, collect=Collect.NUMBERS) if adds else path
 

@@ -14,6 +14,7 @@ ElementPrecombiner       all others: timestamps of panes, retractions, predicate
                          and for the late elements of the second
 NumberPrecombiner        sums and counts, without a list of values, if each window has only one
                          pane
+RowPrecombiner           the second of these with a late output, if dropped elements are not known
 TablePrecombiner         the first and the last of these, if the elements are the rows of tables
 TableSessionPrecombiner  the second of these, for sessions with a fixed gap, likewise
 =======================  =======================================================================
@@ -27,6 +28,7 @@ from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
 from headrace.runners.contents.number_tables import NumberTable
 from headrace.runners.precombine.per_element import ElementPrecombiner
+from headrace.runners.precombine.per_row import RowPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.per_table import TablePrecombiner
 from headrace.runners.precombine.per_table_session import TableSessionPrecombiner
@@ -64,5 +66,7 @@ def precombiner_for(
             found = TableSessionPrecombiner(input_, content_of, late, reduction=reduction)
             return cast(GroupInput, found)
         return cast(GroupInput, SessionPrecombiner(input_, content_of, late))
+    if collect is Collect.ROWS:
+        return cast(GroupInput, RowPrecombiner(input_, reduction))
     by_window = PlainPrecombiner if collect is Collect.VALUES else ElementPrecombiner
     return cast(GroupInput, by_window(input_, reduction))

@@ -16,6 +16,7 @@ from headrace.windowing.column import Column
 from headrace.windowing.window_fn import Windows
 
 if TYPE_CHECKING:
+    from headrace.runners.precombine.per_row import ElementRows
     from headrace.runners.precombine.per_session import KeySessions
 
 Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
@@ -46,6 +47,9 @@ class GroupInput(Protocol):
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Return all arrivals, one window at a time, and remove them."""
+
+    def rows(self) -> ElementRows:
+        """Return all elements, and remove them."""
 
     def sessions(self) -> Iterator[KeySessions]:
         """Return the sessions of all keys, and remove them."""

@@ -16,9 +16,15 @@ from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.grouping.window_tier import TierWindow
 from headrace.runners.spark.shuffle import read
+from headrace.runners.spark.shuffle.arrival_facts import PackedElements
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.read import ReadColumns, ReadCounted, shuffle_read_for
+from headrace.runners.spark.shuffle.read import (
+    ReadArrivals,
+    ReadColumns,
+    ReadCounted,
+    shuffle_read_for,
+)
 from headrace.runners.spark.shuffle.wire import StageRow, dumps, loads
 from headrace.runners.spark.shuffle.write import KeyedWrite, StepAddress
 from headrace.runners.spark.state import chunks
@@ -149,11 +155,49 @@ def counts_of_one_worker(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReadCounted, "_add", replaced)
 
 
-@pytest.mark.parametrize("bug", [early_panes_not_stored, counts_of_one_worker])
-def test_a_seeded_bug_is_found(bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def elements_of_another_row(patch: pytest.MonkeyPatch) -> None:
+    """The elements of a late row are those of the row before."""
+    of = PackedElements.of
+    patch.setattr(PackedElements, "of", lambda self, number: of(self, max(number - 1, 0)))
+
+
+def only_first_of_late_rows(patch: pytest.MonkeyPatch) -> None:
+    """Of several late rows of a key in a window only the first one is sent."""
+    patch.setattr(read, "merge_arrivals", lambda window, arrivals, merge: arrivals[0])
+
+
+def elements_of_dropped_windows_lost(patch: pytest.MonkeyPatch) -> None:
+    """Windows that have expired are dropped without their elements."""
+    columns = ReadArrivals.columns
+
+    def without_elements(self: Any) -> Any:
+        return (some._replace(elements=()) for some in columns(self))
+
+    patch.setattr(ReadArrivals, "columns", without_elements)
+
+
+TENS, VISITS = WINDOWS[0], WINDOWS[2]
+
+
+@pytest.mark.parametrize(
+    ("bug", "windows", "late"),
+    [
+        (early_panes_not_stored, TENS, None),
+        (counts_of_one_worker, TENS, None),
+        (elements_of_another_row, TENS, "late"),
+        (elements_of_another_row, VISITS, "late"),
+        (only_first_of_late_rows, VISITS, "late"),
+        (elements_of_dropped_windows_lost, TENS, "late"),
+    ],
+)
+def test_a_seeded_bug_is_found(
+    bug: Any, windows: Any, late: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mode = AccumulationMode.RETRACTING
-    trigger = AfterWatermark(early=AfterCount(2), late=AfterCount(1))
-    step = step_of(WINDOWS[0], GROUPINGS["sum"], trigger=trigger, accumulation_mode=mode)
+    early = None if windows is VISITS else AfterCount(2)
+    trigger = AfterWatermark(early=early, late=AfterCount(1))
+    how = {"trigger": trigger, "accumulation_mode": mode, "late_output_tag": late}
+    step = step_of(windows, GROUPINGS["sum"], **how)
     bug(monkeypatch)
     once = settings(
         max_examples=500, derandomize=True, database=None, deadline=None, phases=[Phase.generate]

@@ -7,7 +7,7 @@ elements are late, so a bundle is unpickled only when one of its elements is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, islice
 from typing import Any, NamedTuple
 
 import attrs
@@ -64,6 +64,22 @@ def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> ArrivalFact
     )
 
 
+def facts_of_elements(elements: Bundle) -> ArrivalFacts:
+    """Return the facts of arrivals of one element each, of which only the number is needed."""
+    rows = len(elements)
+    times = list(islice(elements.timestamps, rows))
+    return ArrivalFacts(
+        counts=[1] * rows,
+        sizes=[0] * rows,
+        matched=[()] * rows,
+        earliest=times,
+        latest=times,
+        times=[{}] * rows,
+        lengths=[1] * rows,
+        elements=dumps(pack(elements)),
+    )
+
+
 def arrivals_of(
     facts: ArrivalFacts,
     windows: Iterable[BoundedWindow],
@@ -73,30 +89,39 @@ def arrivals_of(
     """Return the arrivals with some facts."""
     matched = (frozenset(predicates[n] for n in some) for some in facts.matched)
     arrived = map(Arrived, facts.counts, facts.sizes, matched)
-    elements = _elements(facts) if facts.elements else repeat(())
+    elements = map(PackedElements(facts).of, range(len(facts.lengths)))
     return map(
         Arrival, windows, contents, arrived, facts.earliest, facts.latest, elements, facts.times
     )
 
 
-def _elements(facts: ArrivalFacts) -> Iterator[tuple[Iterable[Element], ...]]:
-    """Yield the elements of each arrival, which are not read yet."""
-    packed = _PackedElements(facts.elements)
-    ends = accumulate(facts.lengths)
-    return ((_Part(packed, end - n, end),) for n, end in zip(facts.lengths, ends, strict=True))
-
-
 @attrs.define(eq=False)
-class _PackedElements:
-    """The elements of a block, which are unpickled when they are first needed."""
+class PackedElements:
+    """The elements of a block, which are unpickled when they are first needed.
 
-    data: bytes
-    _bundle: Bundle | None = None
+    Args:
+        facts: the facts of the block.
+    """
+
+    facts: ArrivalFacts
+    _ends: list[int] = attrs.field(init=False)
+    _bundle: Bundle | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Find the elements of each arrival."""
+        self._ends = list(accumulate(self.facts.lengths))
+
+    def of(self, arrival: int) -> tuple[Iterable[Element], ...]:
+        """Return the elements of an arrival, by number, which are not read yet."""
+        if not self.facts.elements:
+            return ()
+        end = self._ends[arrival]
+        return (_Part(self, end - self.facts.lengths[arrival], end),)
 
     def part(self, start: int, end: int) -> Iterator[Element]:
         """Return the elements from one up to, but not including, another."""
         if self._bundle is None:
-            self._bundle = unpack(loads(self.data))
+            self._bundle = unpack(loads(self.facts.elements))
         return self._bundle.part(start, end).rows()
 
 
@@ -104,7 +129,7 @@ class _PackedElements:
 class _Part:
     """The elements of an arrival."""
 
-    packed: _PackedElements
+    packed: PackedElements
     start: int
     end: int
 

@@ -9,12 +9,19 @@ pane, at its end, the grouping needs only contents
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.precombine import Arrivals
-from headrace.runners.spark.shuffle.arrival_facts import ArrivalFacts, arrivals_of, facts_of
+from headrace.runners.precombine.per_row import ElementRows
+from headrace.runners.spark.shuffle.arrival_facts import (
+    ArrivalFacts,
+    arrivals_of,
+    facts_of,
+    facts_of_elements,
+)
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.triggers.trigger import Trigger
@@ -143,6 +150,19 @@ def _block(rows: Sequence[tuple[object, Arrival]], trigger: Trigger) -> Block:
         contents=[a.content for a in arrivals],
         facts=facts_of(arrivals, tuple(trigger.predicates)),
     )
+
+
+def blocks_of_rows(rows: ElementRows, groups: KeyGroups) -> dict[int, list[Block]]:
+    """Group elements by key group."""
+    found: dict[int, list[int]] = {}
+    for row, group in enumerate(groups.of(rows.keys)):
+        found.setdefault(group, []).append(row)
+    return {group: [_block_of_rows(*rows.take(own))] for group, own in found.items()}
+
+
+def _block_of_rows(keys: list[Any], contents: list[Any], elements: Bundle) -> Block:
+    windows = [window for (window,) in islice(elements.windows, len(keys))]
+    return Block(keys, packed_windows(windows), contents, facts_of_elements(elements))
 
 
 def arrivals_in(blocks: Iterable[Block], trigger: Trigger) -> Iterator[tuple[object, Arrival]]:

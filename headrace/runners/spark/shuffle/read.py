@@ -5,9 +5,10 @@ They work like the precombiners before the shuffle, but merge contents instead o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeAlias, cast
+from itertools import count as numbers, repeat
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
 import attrs
 
@@ -27,9 +28,11 @@ from headrace.runners.precombine.per_session import (
     merge_sessions,
     session_columns,
 )
+from headrace.runners.spark.shuffle.arrival_facts import PackedElements
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
 from headrace.sdk.coders.keys import identities, identity
+from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
@@ -103,14 +106,77 @@ class ReadArrivals:
         """Return the arrivals of one window at a time."""
         return arrivals_by_window(self.drain())
 
+
+class SessionRow(NamedTuple):
+    """A row of a block: elements of a key in a window, before sessions merge.
+
+    Attributes:
+        window: the window.
+        content: the elements as a content.
+        size: their number.
+        packed: the elements of the block, if they have a late output.
+        number: the number of the row in the block.
+    """
+
+    window: BoundedWindow
+    content: Any
+    size: int
+    packed: PackedElements
+    number: int
+
+    @property
+    def arrival(self) -> Arrival:
+        """The elements as an arrival, with themselves if they have a late output."""
+        arrived, elements = Arrived(self.size), self.packed.of(self.number)
+        last = self.window.last
+        return Arrival(self.window, self.content, arrived, last, last, elements)
+
+
+@attrs.define
+class ReadSessionRows:
+    """Contents by key and window, for sessions of which some elements can be late."""
+
+    step: KeyedStep
+    watermark: int = MIN_MICROS
+    bags: Bags = attrs.field(init=False)
+    _keys: dict[Hashable, tuple[object, list[SessionRow]]] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self.bags = Bags(self.step.reduction)
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Add blocks."""
+        keys = self._keys
+        for block in blocks:
+            assert block.facts is not None
+            windows = unpacked_windows(block.windows, len(block.keys))
+            packed = repeat(PackedElements(block.facts))
+            rows = map(SessionRow, windows, block.contents, block.facts.counts, packed, numbers())
+            for known, key, row in zip(identities(block.keys), block.keys, rows, strict=True):
+                keys.setdefault(known, (key, []))[1].append(row)
+        if self.bags.full(size):
+            for _, some in keys.values():
+                some[:] = [r._replace(content=self.bags.spilled(r.content)) for r in some]
+
     def sessions(self) -> Iterator[KeySessions]:
         """Return each key with its sessions in order, and with late elements in their own windows."""
+        keys, self._keys = self._keys, {}
+        self.bags = Bags(self.step.reduction)
         expired = expired_until(self.step.strategy, self.watermark)
-        for known, key, arrivals in self.drain():
-            late = [a for a in arrivals if a.window[1] <= expired]
-            in_time = [a for a in arrivals if a.window[1] > expired] if late else arrivals
-            own = [[*a.window, (a.content, a.arrived.count)] for a in in_time]
+        for known, (key, rows) in keys.items():
+            own = [[*r.window, (r.content, r.size)] for r in rows if r.window[1] > expired]
+            late = self._late(rows, expired) if len(own) < len(rows) else ()
             yield known, key, _counted(merge_sessions(own, self._merge)), late
+
+    def _late(self, rows: list[SessionRow], expired: int) -> list[Arrival]:
+        """Return late elements as one arrival for each window."""
+        found: dict[BoundedWindow, list[Arrival]] = defaultdict(list)
+        for row in rows:
+            if row.window[1] <= expired:
+                found[row.window].append(row.arrival)
+        merge = self.step.reduction.merge
+        return [merge_arrivals(window, some, merge) for window, some in found.items()]
 
     def _merge(self, one: Counted, other: Counted) -> Counted:
         return self.step.reduction.merge(one[0], other[0]), one[1] + other[1]
@@ -268,6 +334,6 @@ _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] 
     (Execution.SPARK, Keep.WINDOWS): lambda step: Blocks(),
     (Execution.SPARK, Keep.LATE_WINDOWS): ReadCounted,
     (Execution.SPARK, Keep.EARLY_WINDOWS): ReadCounted,
-    (Execution.SPARK, Keep.SESSIONS): ReadArrivals,
+    (Execution.SPARK, Keep.SESSIONS): ReadSessionRows,
     (Execution.SPARK, Keep.FULL): ReadArrivals,
 }

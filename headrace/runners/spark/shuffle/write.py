@@ -37,6 +37,7 @@ from headrace.runners.spark.shuffle.blocks import (
     Block,
     blocks_of_arrivals,
     blocks_of_columns,
+    blocks_of_rows,
     packed_blocks,
 )
 from headrace.runners.spark.shuffle.bundle_columns import pack
@@ -137,6 +138,8 @@ class KeyedWrite(Operator):
 
     def _blocks(self) -> dict[int, list[Block]]:
         keep, by_element = self._path.keep, self._path.collect is Collect.ELEMENTS
+        if self._path.collect is Collect.ROWS:
+            return blocks_of_rows(self._precombiner.rows(), self.groups)
         counted = keep in WITH_COUNTS
         once = keep is Keep.WINDOWS or (self.batch and keep is Keep.SESSIONS)
         if (counted or once) and not by_element:
