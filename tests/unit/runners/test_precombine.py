@@ -16,6 +16,7 @@ from headrace.runners.contents.grouping_paths import Execution, path_of
 from headrace.runners.contents.reductions import BagOf, reduction_of
 from headrace.runners.precombine import Input, per_window, precombiner_for
 from headrace.runners.precombine.per_element import ElementPrecombiner
+from headrace.runners.precombine.per_row import RowPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.sdk.groups.combine_fn import combine_fn_of
@@ -250,6 +251,40 @@ def test_elements_are_kept_only_for_a_late_output():
     assert only(ElementPrecombiner(input_of(GlobalWindows()), BagOf()), bundle).elements == ()
     ((element,),) = only(ElementPrecombiner(kept, BagOf()), bundle).elements
     assert (element.value, element.timestamp) == (1, 0)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_elements_of_sessions_are_kept_one_by_one_for_a_late_output(at_once):
+    input_ = attrs.evolve(input_of(Sessions(3)), keeps_late=True)
+    precombiner = RowPrecombiner(input_, BagOf())
+    precombiner.add(bundle_of([("a", 1, 0)]))
+    precombiner.add(bundle_of([("b", 2, 5), (True, 3, 6)], at_once))
+    keys, contents, elements = precombiner.rows()
+    assert (keys, contents) == (["a", "b", True], [[1], [2], [3]])
+    times = [0, 5 * SECOND, (5 if at_once else 6) * SECOND]
+    assert [(e.value, e.timestamp, e.windows) for e in elements.rows()] == [
+        (value, time, (interval(time, time + 3 * SECOND),))
+        for value, time in zip([1, 2, 3], times, strict=True)
+    ]
+    assert precombiner.rows().keys == []
+
+
+def test_an_element_in_several_sessions_is_kept_in_each():
+    windows = (interval(0, 5), interval(20, 25))
+    precombiner = RowPrecombiner(input_of(Sessions(5), assigns_windows=False), BagOf())
+    precombiner.add(Bundle([("a", 1)], [0], [windows]))
+    assert [element.windows for element in precombiner.rows().elements.rows()] == [
+        (window,) for window in windows
+    ]
+
+
+def test_an_error_names_the_element_that_is_not_combined():
+    broken = reduction_of(combine_fn_of(sum, (), {}), changing=False)
+    precombiner = RowPrecombiner(input_of(Sessions(5)), broken)
+    precombiner.add(bundle_of([("a", 1, 0), ("b", "two", 0)]))
+    with pytest.raises(TypeError) as raised:
+        precombiner.rows()
+    assert "('b', 'two')" in "".join(raised.value.__notes__)
 
 
 def test_retractions_are_taken_off():

@@ -62,7 +62,7 @@ def test_the_same_sheet_is_resumed() -> None:
         (
             {"allowed_lateness": 7},
             {"allowed_lateness": 7, "late_output_tag": "late"},
-            "its firing changed from first at the end of the window to not before",
+            "its late output changed from no to yes",
         ),
         (
             {"allowed_lateness": 7},
