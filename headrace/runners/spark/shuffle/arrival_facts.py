@@ -7,7 +7,7 @@ elements are late, so a bundle is unpickled only when one of its elements is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, repeat
 from typing import Any, NamedTuple
 
 import attrs
@@ -89,7 +89,8 @@ def arrivals_of(
     """Return the arrivals with some facts."""
     matched = (frozenset(predicates[n] for n in some) for some in facts.matched)
     arrived = map(Arrived, facts.counts, facts.sizes, matched)
-    elements = map(PackedElements(facts).of, range(len(facts.lengths)))
+    rows = range(len(facts.lengths))
+    elements = map(PackedElements(facts).of, rows) if facts.elements else repeat(())
     return map(
         Arrival, windows, contents, arrived, facts.earliest, facts.latest, elements, facts.times
     )

@@ -37,12 +37,16 @@ class Topic:
         partitions: int = PARTITIONS,
         config: Mapping[str, str] | None = None,
     ) -> Topic:
-        """Make a topic."""
+        """Make a topic, and wait until the broker lists it, which it can do a little later."""
         new = NewTopic(name, partitions, 1, config=dict(config or {}))
         topic = Topic(address, name)
         admin = topic.admin()
         for future in admin.create_topics([new]).values():
             future.result(30)
+        until = time.monotonic() + 30
+        while name not in admin.list_topics(timeout=30).topics:
+            assert time.monotonic() < until, f"the topic {name} is not listed"
+            time.sleep(0.01)
         return topic
 
     @property
