@@ -81,8 +81,8 @@ SPARK_PAGES = [page for page in PAGES_WITH_CODE if needs_spark(page)]
 
 def turns(page: Path) -> list[pytest.MarkDecorator]:
     """Each starts a Spark of its own, and some are killed and resumed: they take turns in `make test`."""
-    day = SPARK_PAGES.index(page) % 2
-    return [pytest.mark.slow, pytest.mark.chaos, on_days(day, every=2)]
+    day = SPARK_PAGES.index(page) % 3
+    return [pytest.mark.slow, pytest.mark.chaos, on_days(day, every=3)]
 
 
 @pytest.mark.spark

@@ -1,7 +1,6 @@
 """Long tests that take turns in `make test`.
 
-Those with numbered kills, and pages of the documentation, run on every second day, so that ten days have all
-kills; others on every third.
+Those with numbered kills run on every second day, so that ten days have all kills; others on every third.
 """
 
 from __future__ import annotations
