@@ -341,8 +341,33 @@ def test_contents_are_those_of_elements(case):
     check_contents(case)
 
 
-INTEGERS: dict[str, Any] = {"kinds": ("integers",)}
 SESSIONS = [w for w in WINDOWS if w.is_merging()]
+
+
+def panes_and_late_elements(drawn, as_tables, windows):
+    with hr.Pipeline("local", argv=ARGV[1]) as p:
+        rows = p | hr.Read(Tables(drawn, as_tables), watermark=hr.Monotonic())
+        windowed = rows | hr.WindowInto(
+            windows,
+            **TRIGGERS[1],
+            accumulation_mode=hr.AccumulationMode.RETRACTING,
+            late_output_tag="late",
+        )
+        sums = windowed | hr.Map(attrgetter("word", "rest")) | hr.CombinePerKey(sum)
+        found = capture(sums), capture(sums.late, "late")
+    return [
+        sorted(repr((e.value, e.timestamp, e.windows, e.pane, e.diff)) for e in each.elements)
+        for each in found
+    ]
+
+
+@given(tables("bytes", ["integers"]), st.sampled_from(SESSIONS))
+def test_late_elements_of_sessions_are_the_same(drawn, windows):
+    by_columns = panes_and_late_elements(drawn, True, windows)
+    assert by_columns == panes_and_late_elements(drawn, False, windows)
+
+
+INTEGERS: dict[str, Any] = {"kinds": ("integers",)}
 SHOWS_IN: dict[str, dict[str, Any]] = {
     "a sum of the last of equal rows": INTEGERS | {"combiners": ("sum",)},
     "a maximum that is a minimum": INTEGERS | {"combiners": ("max",)},
