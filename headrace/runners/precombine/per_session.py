@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import count, islice, repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -53,12 +53,11 @@ class SessionPrecombiner:
             bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        opened, late = self._open, list[int]()
+        opened, some_late = self._open, False
         expired = expired_until(self.input.strategy, self.watermark)
-        rows = zip(count(), found, values, self._bounds(bundle), strict=False)
-        for row, key, value, (start, end) in rows:
+        for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
             if end <= expired:
-                late.append(row)
+                some_late = True
                 continue
             session = opened.get(key)
             if session is None:
@@ -70,8 +69,9 @@ class SessionPrecombiner:
             else:
                 self._closed[key].append(session)
                 opened[key] = [start, end, [value]]
-        if late:
-            self.late.add(bundle.take(late))
+        if some_late:
+            bounds = enumerate(islice(self._bounds(bundle), len(values)))
+            self.late.add(bundle.take([row for row, (_, end) in bounds if end <= expired]))
 
     def drain(self) -> Arrivals:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
@@ -111,9 +111,9 @@ class SessionPrecombiner:
         """Combine the values of sessions of a key; an error names the element or key."""
         combined, content_of = [], self.content_of
         for start, end, values in sessions:
-            size = len(values)  # contents may take over the list
+            count = len(values)  # contents may take over the list
             try:
-                combined.append((start, end, content_of(values), size))
+                combined.append((start, end, content_of(values), count))
             except Exception as error:
                 note_combined(error, content_of, key, values)
                 raise
