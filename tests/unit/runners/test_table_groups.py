@@ -63,7 +63,7 @@ WINDOWS = [
     hr.window.Sessions(4),
     hr.window.Sessions(9),
 ]
-TRIGGERS = [
+TRIGGERS: list[dict[str, Any]] = [
     {},
     {"allowed_lateness": 5, "trigger": AfterWatermark(late=AfterCount(1))},
     {"allowed_lateness": 5, "trigger": AfterWatermark(early=AfterCount(2), late=AfterCount(2))},
