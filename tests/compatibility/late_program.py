@@ -67,18 +67,18 @@ def build(p: hr.Pipeline, home: Path) -> None:
         _ = each | f"{name} files" >> hr.io.WriteToText(home / "files" / name, num_shards=0)
 
 
-def on_spark(home: Path) -> list[str]:
-    """The flags of a run on Spark."""
-    return [
-        "--runner=spark",
-        f"--checkpoint={home / 'checkpoint'}",
-        "--key-groups=2",
-        "--batch-seconds=0",
-    ]
+def start(home: Path) -> PipelineResult:
+    """Start or resume the program on Spark."""
+    flags = ["--runner=spark", f"--checkpoint={home / 'checkpoint'}", "--key-groups=2"]
+    return _start(home, [*flags, "--batch-seconds=0"])
 
 
-def start(home: Path, flags: list[str]) -> PipelineResult:
-    """Start or resume the program."""
+def start_locally(home: Path) -> PipelineResult:
+    """Start the program in memory, with the same batches."""
+    return _start(home, ["--streaming"])
+
+
+def _start(home: Path, flags: list[str]) -> PipelineResult:
     p = hr.Pipeline(options=PipelineOptions([*flags, "--max-records-per-batch=3"]))
     build(p, home)
     return p.run()
@@ -87,7 +87,7 @@ def start(home: Path, flags: list[str]) -> PipelineResult:
 def stop_in_the_middle(home: Path) -> None:
     """Run the program until the results of the first records are written, and stop it."""
     write(home, FIRST)
-    run = start(home, on_spark(home))
+    run = start(home)
     while len(sinks(home)["sessions"]) < 3:
         assert run.wait_until_finish(100) == "RUNNING"
     assert run.cancel() == "CANCELLED"

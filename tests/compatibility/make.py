@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from headrace.options import PipelineOptions
@@ -34,9 +36,9 @@ def main() -> int:
     session = prepare(PipelineOptions(["--spark-master=local[2]"]))
     programs = {
         "all": lambda: keep(minor(session.spark.version)),
-        "native": keep_native,
-        "splittable": keep_splittable,
-        "late": keep_late,
+        "native": lambda: keep_stopped(READ_BY_SPARK, partial(native_program.run_until, windows=2)),
+        "splittable": lambda: keep_stopped(SPLITTABLE, splittable_program.stop_in_the_middle),
+        "late": lambda: keep_stopped(WITH_LATE_OUTPUTS, late_program.stop_in_the_middle),
     }
     for name in sys.argv[1:] or programs:
         programs[name]()
@@ -59,29 +61,11 @@ def keep(spark: str) -> None:
         made.expect(formats_of(VERSION), spark, home)
 
 
-def keep_native() -> None:
-    """Keep the checkpoint of the program whose source Spark reads, with a window that is not complete."""
+def keep_stopped(archive: str, run: Callable[[Path], None]) -> None:
+    """Keep the checkpoint of a program that runs until it is stopped in the middle."""
     with tempfile.TemporaryDirectory() as directory:
-        home, made = Path(directory), Kept(FOLDER / VERSION, READ_BY_SPARK)
-        native_program.run_until(home, windows=2)
-        made.pack(home)
-        print(f"{made.folder / made.archive}: {made.size} bytes")
-
-
-def keep_splittable() -> None:
-    """Keep the checkpoint of the program with splittable DoFns, whose parts wait in the middle."""
-    with tempfile.TemporaryDirectory() as directory:
-        home, made = Path(directory), Kept(FOLDER / VERSION, SPLITTABLE)
-        splittable_program.stop_in_the_middle(home)
-        made.pack(home)
-        print(f"{made.folder / made.archive}: {made.size} bytes")
-
-
-def keep_late() -> None:
-    """Keep the checkpoint of the program with late outputs, while windows wait for late elements."""
-    with tempfile.TemporaryDirectory() as directory:
-        home, made = Path(directory), Kept(FOLDER / VERSION, WITH_LATE_OUTPUTS)
-        late_program.stop_in_the_middle(home)
+        home, made = Path(directory), Kept(FOLDER / VERSION, archive)
+        run(home)
         made.pack(home)
         print(f"{made.folder / made.archive}: {made.size} bytes")
 

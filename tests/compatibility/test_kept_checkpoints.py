@@ -6,7 +6,9 @@ import ast
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,9 +116,27 @@ def test_a_kept_checkpoint_is_resumed(unpacked, spark) -> None:
     assert (written["headrace"], written["finished"]) == (VERSION, True)
 
 
-def test_a_checkpoint_of_a_source_that_spark_reads_is_kept() -> None:
-    assert [each.version for each in NATIVE][-1:] == [VERSION], TOOL
-    assert all(each.size < 100_000 for each in NATIVE)
+@pytest.mark.parametrize("some", [NATIVE, SPLIT, LATE], ids=["native", "splittable", "late"])
+def test_a_checkpoint_of_each_other_program_is_kept(some: list[Kept]) -> None:
+    assert [each.version for each in some][-1:] == [VERSION], TOOL
+    assert all(each.size < 100_000 for each in some)
+
+
+def described(home: Path) -> Any:
+    """The description of the pipeline in the checkpoint of a run."""
+    return json.loads((home / "checkpoint" / "headrace.json").read_text())
+
+
+def is_refused(home: Path, spark: Any, start: Callable[[Path], object]) -> bool:
+    """Return whether another minor version of Spark wrote the checkpoint, which is then named."""
+    from headrace.runners.spark.cluster.spark_versions import minor
+
+    wrote = described(home)["spark"]
+    if minor(spark.version) == wrote:
+        return False
+    with pytest.raises(hr.PipelineError, match=rf"^Spark {wrote} wrote the"):
+        start(home)
+    return True
 
 
 @pytest.mark.spark
@@ -124,25 +144,14 @@ def test_a_checkpoint_of_a_source_that_spark_reads_is_kept() -> None:
 @pytest.mark.xdist_group("faults")
 @pytest.mark.parametrize("each", NATIVE, ids=lambda each: each.version)
 def test_a_kept_checkpoint_of_a_source_that_spark_reads_is_resumed(each, spark, tmp_path) -> None:
-    """On another minor version of Spark it is refused, with that version."""
-    from headrace.runners.spark.cluster.spark_versions import minor
-
     each.unpack(tmp_path)
     before = native_program.sums(tmp_path)
     assert before == native_program.expected(len(before))
-    wrote = json.loads((tmp_path / "checkpoint" / "headrace.json").read_text())["spark"]
-    if minor(spark.version) != wrote:
-        with pytest.raises(hr.PipelineError, match=rf"^Spark {wrote} wrote the"):
-            native_program.start(tmp_path)
+    if is_refused(tmp_path, spark, native_program.start):
         return
     native_program.run_until(tmp_path, windows=len(before) // 2 + 2)
     after = native_program.sums(tmp_path)
     assert after == native_program.expected(len(after))
-
-
-def test_a_checkpoint_with_restrictions_is_kept() -> None:
-    assert [each.version for each in SPLIT][-1:] == [VERSION], TOOL
-    assert all(each.size < 100_000 for each in SPLIT)
 
 
 @pytest.mark.spark
@@ -150,27 +159,17 @@ def test_a_checkpoint_with_restrictions_is_kept() -> None:
 @pytest.mark.xdist_group("faults")
 @pytest.mark.parametrize("each", SPLIT, ids=lambda each: each.version)
 def test_a_kept_checkpoint_with_restrictions_is_resumed(each, spark, tmp_path) -> None:
-    """Parts go on where they stopped; on another minor version of Spark it is refused, with that version."""
-    from headrace.runners.spark.cluster.spark_versions import minor
-
+    """Parts go on where they stopped."""
     each.unpack(tmp_path)
     some = splittable_program.SINKS[:2]
     before = splittable_program.written(tmp_path, some)
     assert before == splittable_program.expected(splittable_program.FIRST, some)
     splittable_program.allow(tmp_path, splittable_program.PART)
-    wrote = json.loads((tmp_path / "checkpoint" / "headrace.json").read_text())["spark"]
-    if minor(spark.version) != wrote:
-        with pytest.raises(hr.PipelineError, match=rf"^Spark {wrote} wrote the"):
-            splittable_program.start(tmp_path)
+    if is_refused(tmp_path, spark, splittable_program.start):
         return
     assert splittable_program.start(tmp_path).wait_until_finish() == "DONE"
     after = splittable_program.written(tmp_path)
     assert after == splittable_program.expected(splittable_program.PART)
-
-
-def test_a_checkpoint_with_late_outputs_is_kept() -> None:
-    assert [each.version for each in LATE][-1:] == [VERSION], TOOL
-    assert all(each.size < 100_000 for each in LATE)
 
 
 @pytest.mark.spark
@@ -178,28 +177,23 @@ def test_a_checkpoint_with_late_outputs_is_kept() -> None:
 @pytest.mark.xdist_group("faults")
 @pytest.mark.parametrize("each", LATE, ids=lambda each: each.version)
 def test_a_kept_checkpoint_with_late_outputs_is_resumed(each, spark, tmp_path) -> None:
-    """It goes on with the full states that it has; on another minor version of Spark it is refused."""
-    from headrace.runners.spark.cluster.spark_versions import minor
-
+    """It goes on with the states that it has; in the first one these are full states of all keys."""
     run, local = tmp_path / "run", tmp_path / "local"
     each.unpack(run)
     late_program.write(run, late_program.REST)
-    manifest = run / "checkpoint" / "headrace.json"
-    before = json.loads(manifest.read_text())
-    if minor(spark.version) != before["spark"]:
-        with pytest.raises(hr.PipelineError, match=rf"^Spark {before['spark']} wrote the"):
-            late_program.start(run, late_program.on_spark(run))
+    before = described(run)["steps"]
+    if is_refused(run, spark, late_program.start):
         return
-    assert late_program.start(run, late_program.on_spark(run)).wait_until_finish() == "DONE"
+    assert late_program.start(run).wait_until_finish() == "DONE"
     for lines in (late_program.FIRST, late_program.REST):
         late_program.write(local, lines)
-    assert late_program.start(local, ["--streaming"]).wait_until_finish() == "DONE"
+    assert late_program.start_locally(local).wait_until_finish() == "DONE"
     found = late_program.sinks(run)
     assert found == late_program.sinks(local)
     assert all(found.values())
-    after = json.loads(manifest.read_text())
-    assert after["steps"] == before["steps"]
-    assert {step["state"] for step in after["steps"].values()} == {Keep.FULL.value}
+    assert described(run)["steps"] == before
+    if each is LATE[0]:
+        assert {step["state"] for step in before.values()} == {Keep.FULL.value}
 
 
 @pytest.mark.spark

@@ -93,12 +93,10 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     if facts.needs is not Needs.VALUES:
         return _BY_ELEMENT
     closes = facts.may_finish and streaming
-    if facts.windows is WindowMerging.CUSTOM or (
+    full = facts.windows is WindowMerging.CUSTOM or (
         facts.windows is WindowMerging.SESSIONS and closes
-    ):
-        path = _FULL
-    else:
-        path = PATHS[execution, facts.windows][facts.panes]
+    )
+    path = _FULL if full else PATHS[execution, facts.windows][facts.panes]
     if facts.late_output and streaming and path.collect is not Collect.SESSIONS:
         one_by_one = path.keep is Keep.SESSIONS
         return attrs.evolve(path, collect=Collect.ROWS if one_by_one else Collect.ELEMENTS)

@@ -65,8 +65,9 @@ class KeyedPanes:
         """Add dropped elements, which have one window."""
         (window,) = next(iter(columns.windows))
         self.dropped += columns.count
-        for key, elements in zip(columns.keys, columns.elements, strict=False):
-            self._add_late(key, window, elements)
+        if columns.elements:
+            for key, elements in zip(columns.keys, columns.elements, strict=True):
+                self._add_late(key, window, elements)
 
     def _add_late(
         self, key: object, window: BoundedWindow, elements: Iterable[Iterable[Element]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import Any
 
 import attrs
@@ -54,8 +53,8 @@ class KeyIndex:
 def arrivals_of(columns: ArrivalColumns) -> Iterator[tuple[Hashable, Any, Arrival]]:
     """Yield the arrivals of columns in one window, each with the identity of its key, and the key."""
     (window,), last = next(iter(columns.windows)), next(iter(columns.lasts))
-    keys, elements = columns.keys, columns.elements or repeat(())
-    rows = zip(identities(keys), keys, columns.contents, columns.counts, elements, strict=False)
+    keys, elements = columns.keys, columns.elements or [()] * len(columns.keys)
+    rows = zip(identities(keys), keys, columns.contents, columns.counts, elements, strict=True)
     for identity, key, content, count, own in rows:
         yield identity, key, Arrival(window, content, Arrived(count), last, last, own)
 

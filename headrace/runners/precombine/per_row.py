@@ -13,7 +13,6 @@ from headrace.runners.precombine.key_index import pairs
 from headrace.runners.precombine.protocol import Input
 from headrace.sdk.pardo.binding import exploded
 from headrace.windowing.column import mapped
-from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 class ElementRows(NamedTuple):
@@ -43,7 +42,6 @@ class RowPrecombiner:
 
     input: Input
     reduction: Reduction
-    watermark: int = MIN_MICROS
     _waiting: list[Bundle] = attrs.field(factory=list, init=False)
 
     def add(self, bundle: Bundle) -> None:

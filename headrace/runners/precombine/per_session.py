@@ -80,7 +80,20 @@ class SessionPrecombiner:
 
     def sessions(self) -> Iterator[KeySessions]:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
+        return self.with_late(self._sessions())
+
+    def with_late(
+        self, found: Iterable[tuple[Hashable, Any, list[CombinedSession]]]
+    ) -> Iterator[KeySessions]:
+        """Yield keys with their sessions, and the late elements of these and of other keys."""
         late = {identity: (key, own) for identity, key, own in self.late.drain()}
+        for identity, key, sessions in found:
+            _, own = late.pop(identity, (None, ())) if late else (None, ())
+            yield identity, key, sessions, own
+        for identity, (key, own) in late.items():
+            yield identity, key, [], own
+
+    def _sessions(self) -> Iterator[tuple[Hashable, Any, list[CombinedSession]]]:
         opened, self._open = self._open, {}
         closed, self._closed = self._closed, defaultdict(list)
         names, self._keys = self._keys.names, KeyIndex()
@@ -88,10 +101,7 @@ class SessionPrecombiner:
             key, sessions = names.get(identity, identity), [session]
             if identity in closed:
                 sessions = merge_sessions([*closed[identity], session], list.__iadd__)
-            _, own = late.pop(identity, (None, ()))
-            yield identity, key, self._combined(key, sessions), own
-        for identity, (key, own) in late.items():
-            yield identity, key, [], own
+            yield identity, key, self._combined(key, sessions)
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of many keys at a time."""

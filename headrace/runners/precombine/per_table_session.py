@@ -54,14 +54,13 @@ class TableSessionPrecombiner(SessionPrecombiner):
         """Yield each key with its sessions in order, and with late elements in their own windows."""
         tables, self._waiting = alike(self._waiting), []
         if len(tables) == 1 and not self._open:
-            yield from self._sessions_of(tables[0])
-            return
+            return self._sessions_of(tables[0])
         for table in tables:
             super().add(table)
-        yield from super().sessions()
+        return super().sessions()
 
     def _sessions_of(self, bundle: TableBundle) -> Iterator[KeySessions]:
-        """Yield the sessions of the keys of a table, and of late elements."""
+        """Return the keys of a table with their sessions, and with late elements."""
         import numpy as np
 
         gap = fact(self.input.strategy.window_fn, "fixed_gap")
@@ -70,7 +69,6 @@ class TableSessionPrecombiner(SessionPrecombiner):
         if is_late.any():
             self.late.add(bundle.filtered(is_late))
             bundle = bundle.filtered(~is_late)
-        late = {identity: (key, own) for identity, key, own in self.late.drain()}
         records = bundle.records
         assert isinstance(records, PairRecords)
         columns = [codes_of(bundle.table.column(name)) for name in records.key.names]
@@ -79,11 +77,7 @@ class TableSessionPrecombiner(SessionPrecombiner):
         named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
         keys = records.key.values(named, len(first))
         sessions = self._runs(bundle, ids, keys, gap)
-        for identity, key, own in zip(KeyIndex().identify(keys), keys, sessions, strict=True):
-            _, behind = late.pop(identity, (None, ()))
-            yield identity, key, own, behind
-        for identity, (key, behind) in late.items():
-            yield identity, key, [], behind
+        return self.with_late(zip(KeyIndex().identify(keys), keys, sessions, strict=True))
 
     def _runs(
         self, bundle: TableBundle, ids: Any, keys: Sequence[Any], gap: int

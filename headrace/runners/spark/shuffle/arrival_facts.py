@@ -7,7 +7,7 @@ elements are late, so a bundle is unpickled only when one of its elements is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple
 
 import attrs
@@ -65,19 +65,9 @@ def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> ArrivalFact
 
 
 def facts_of_elements(elements: Bundle) -> ArrivalFacts:
-    """Return the facts of arrivals of one element each, of which only the number is needed."""
-    rows = len(elements)
-    times = list(islice(elements.timestamps, rows))
-    return ArrivalFacts(
-        counts=[1] * rows,
-        sizes=[0] * rows,
-        matched=[()] * rows,
-        earliest=times,
-        latest=times,
-        times=[{}] * rows,
-        lengths=[1] * rows,
-        elements=dumps(pack(elements)),
-    )
+    """Return what is needed of arrivals of one element each, if only their number is; the rest is empty."""
+    ones = [1] * len(elements)
+    return ArrivalFacts(ones, [], [], [], [], [], ones, dumps(pack(elements)))
 
 
 def arrivals_of(

@@ -137,12 +137,12 @@ class KeyedWrite(Operator):
         block.contents[:] = mapped(self.step.reduction.compact, block.contents, note)
 
     def _blocks(self) -> dict[int, list[Block]]:
-        keep, by_element = self._path.keep, self._path.collect is Collect.ELEMENTS
-        if self._path.collect is Collect.ROWS:
+        collect, keep = self._path.collect, self._path.keep
+        if collect is Collect.ROWS:
             return blocks_of_rows(self._precombiner.rows(), self.groups)
         counted = keep in WITH_COUNTS
         once = keep is Keep.WINDOWS or (self.batch and keep is Keep.SESSIONS)
-        if (counted or once) and not by_element:
+        if collect is not Collect.ELEMENTS and (counted or once):
             return blocks_of_columns(self._precombiner.columns(), self.groups, counted)
         trigger = self.step.strategy.trigger
         return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)

@@ -163,7 +163,7 @@ def _name_of(combine_fn: CombineFn) -> str:
 def as_stored(plan: Plan, before: Manifest) -> Plan:
     """Return a plan whose groupings with a late output keep what a checkpoint has of them.
 
-    Versions up to 0.1.0.dev29 keep full states of all their keys.
+    Earlier versions kept full states of all keys of such a grouping.
     """
     steps = {label: _as_stored(s, before.steps.get(label, {})) for label, s in plan.steps.items()}
     return attrs.evolve(plan, steps=steps)
