@@ -7,10 +7,10 @@ RUNNER ?= local
 N      ?= 1000
 KILLS  ?= 50
 # `make test` runs a tenth of the kills, and of the first commands in fresh clones: each day of the year another one.
-TENTH ?= $(shell expr $$(date +%j) % 10)
-FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
+DAY ?= $(shell expr $$(date +%j) + 0)
+FIRST_KILL ?= $(shell expr $(DAY) % 10 \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
-OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
+OLDER_SPARK ?= $(word $(shell expr $(DAY) % 3 + 1),4.0 4.1 4.2)
 ON_OLDER_SPARK := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
 ON_OLDER_SPARK += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
@@ -51,7 +51,7 @@ demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.wi
 		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
 test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
-	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
+	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_DAY=$(DAY) \
 		$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS)
 	@mkdir -p out
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
@@ -88,7 +88,7 @@ laws-beam: $(VENV)/.with-dev+beam ## compare with Beam's trigger code on N rando
 beam-tests: $(VENV)/.with-beam-tests ## run Beam's own tests with one import changed, and write docs/reference/beam-tests.md [ARGS=--only='transforms/*']
 	$(BIN)/python tools/beam_tests.py $(ARGS)
 
-beam-suites: $(VENV)/.with-beam-tests ## run Beam's own suites unchanged, and write docs/reference/beam-suites.md [ARGS="--suite=triggers --mode=local"]
+beam-suites: $(if $(findstring --mode=local,$(ARGS)),,need-java) $(VENV)/.with-beam-tests+spark ## run Beam's own suites unchanged, and write docs/reference/beam-suites.md [ARGS="--suite=triggers --mode=local"]
 	$(BIN)/python tools/beam_suites.py $(ARGS)
 
 beam-reference: $(VENV)/.with-dev+beam ## write docs/reference/beam.md: each name of Beam's, and what Headrace has for it

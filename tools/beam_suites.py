@@ -131,7 +131,9 @@ def run(suite: Suite, mode: str) -> Outcome:
         command += ["--pyargs", *(str(ROOT / p) if p.endswith(".py") else p for p in suite.paths)]
         paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         environment = {**FAST_START, **os.environ, "PYTHONPATH": paths, "HEADRACE_BEAM_MODE": mode}
-        subprocess.run(command, cwd=scratch, env=environment, check=False)
+        done = subprocess.run(command, cwd=scratch, env=environment, check=False)
+        if not report.exists():
+            sys.exit(f"pytest ended with {done.returncode}, and without a report of {suite.name}")
         return outcome_of(report)
 
 

@@ -22,6 +22,7 @@ from tests.docs.fresh_clone import (
     targets,
     tenth,
 )
+from tests.faults.days import DAY
 from tests.support.repository import ROOT
 
 README_SCRIPTS = [block.text for block in blocks(ROOT / "README.md") if block.language == "sh"]
@@ -38,7 +39,7 @@ SAMPLED = [*(command for command in COMMANDS if command != IN_EVERY_RUN), *OF_PI
 
 def first_commands(commands: list[str]) -> list[object]:
     """Parameters, of which those of today's tenth are marked as a sample."""
-    today = tenth(SAMPLED, int(os.environ.get("HEADRACE_TENTH", "0")))
+    today = tenth(SAMPLED, DAY)
     return [
         pytest.param(command, marks=[pytest.mark.sampled] * (command in today))
         for command in commands
@@ -69,7 +70,7 @@ def test_continuous_integration_begins_with_the_checks_and_leaves_nothing_out() 
     assert any("pytest" in line for line in older if line not in others)
 
 
-@pytest.mark.parametrize(("day", "number"), [("001", 1), ("009", 9), ("010", 0), ("366", 6)])
+@pytest.mark.parametrize(("day", "number"), [("001", 1), ("009", 9), ("010", 10), ("366", 366)])
 def test_the_day_of_the_year_selects_a_tenth_of_the_kills_and_first_commands(
     day: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,10 +78,10 @@ def test_the_day_of_the_year_selects_a_tenth_of_the_kills_and_first_commands(
     date.write_text(f'#!/bin/sh\ntest "$*" = +%j && echo {day}\n')
     date.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    for name in ("TENTH", "FIRST_KILL"):  # of the make that runs the tests
+    for name in ("DAY", "FIRST_KILL"):  # of the make that runs the tests
         monkeypatch.delenv(name, raising=False)
     said = make(ROOT, "--dry-run", "test")
-    kills = f"HEADRACE_KILLS=5 HEADRACE_FIRST_KILL={5 * number} HEADRACE_TENTH={number} "
+    kills = f"HEADRACE_KILLS=5 HEADRACE_FIRST_KILL={number % 10 * 5} HEADRACE_DAY={number} "
     assert kills in said
 
 

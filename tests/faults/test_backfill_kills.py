@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 
 from tests.faults.backfill_program import SEAM, WINDOW
-from tests.faults.days import on_days
+from tests.faults.days import on_days, own_kills
 from tests.faults.kill_points import kill, processes
-from tests.faults.test_kills import FIRST, KILLS
 from tests.support.services import kafka
 from tests.unit.sdk.io.kafka.topics import Topic
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(1, every=2),
+    on_days(1, every=5),
     pytest.mark.xdist_group("kafka"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
@@ -68,8 +67,7 @@ def rows(home: Path, name: str) -> list[Any]:
 
 
 def test_each_element_once_through_kills_at_the_seam(tmp_path: Path) -> None:
-    first, kills = FIRST // 10, max(1, KILLS // 10)
-    numbers = [AT[n % len(AT)] for n in range(first, first + min(kills, len(AT)))]
+    numbers = [AT[n % len(AT)] for n in own_kills(of_ten=1)[: len(AT)]]
     times = [START + n for n in range(ELEMENTS)]
     history = [json.dumps({"t": t, "n": t - START}) for t in times if t < SEAM + 5]
     (tmp_path / "history.json").write_text("\n".join(history) + "\n")

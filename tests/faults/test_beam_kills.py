@@ -21,11 +21,10 @@ import pytest
 
 from tests.beam.killed.feed import Feed
 from tests.beam.killed.results import marks, repeated, results
-from tests.faults.days import on_days
+from tests.faults.days import FIRST, KILLS, SAMPLE, on_days, own_kills
 from tests.faults.kill_points import kill, processes
 from tests.faults.program import LIGHT
 from tests.faults.run_and_kill import started, wait_for_end_of
-from tests.faults.test_kills import FIRST, KILLS
 from tests.support.repository import ROOT
 from tests.support.services import kafka
 
@@ -34,20 +33,17 @@ pytest.importorskip("apache_beam")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(1, every=2),
+    on_days(2, every=5),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]
 
 PROGRAM = ROOT / "tests" / "beam" / "killed" / "orders.py"
 
-SAMPLE = 5
-"""HEADRACE_KILLS in `make test`, in which the run on Spark that is not killed is left out."""
-
 SECONDS = 300
 """For how long the results of a phase may take."""
 
-NUMBERS = range(FIRST // 10, FIRST // 10 + max(1, KILLS // 10))
+NUMBERS = own_kills(of_ten=1)
 """The numbers of the kills."""
 
 
@@ -175,6 +171,6 @@ def test_it_ends_as_if_it_had_not_been_killed(tmp_path: Path) -> None:
     with running(home, *flags_on_spark(home)) as run:
         found = killed(run, NUMBERS)
     assert found == not_killed(tmp_path / "local", phases)
-    if KILLS > SAMPLE:
+    if KILLS > SAMPLE:  # `make test` leaves this run out
         whole = tmp_path / "whole"
         assert found == not_killed(whole, phases, *flags_on_spark(whole))

@@ -1,7 +1,7 @@
 """A chain of Kafka, PostgreSQL and Delta under faults of all kinds: right at the end, and never wrong before.
 
-Two fifths of HEADRACE_KILLS hit one run in `make test`, which takes a tenth of 50; all of them in
-`make test-chaos`. After every few faults the run goes on until all sinks are as a batch computation says.
+Two faults hit one run in `make test`, and HEADRACE_KILLS in `make test-chaos`. After every few faults the run
+goes on until all sinks are as a batch computation says.
 """
 
 from __future__ import annotations
@@ -20,21 +20,18 @@ from tests.faults.chain.faults import Chain, small_disk, strike
 from tests.faults.chain.feed import PARTITIONS, Feed
 from tests.faults.chain.program import PAYMENTS, PEOPLE, RESULTS
 from tests.faults.chain.reader import Reader
-from tests.faults.test_kills import FIRST, KILLS
+from tests.faults.days import FIRST, KILLS, SAMPLE, TURN, on_days
 from tests.support.services import kafka, postgres
 from tests.support.services.cut_connection import proxy
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    pytest.mark.sampled,
+    on_days(3, every=5),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
     pytest.mark.skipif(postgres.binaries() is None, reason=postgres.NOT_INSTALLED),
 ]
-
-SAMPLE = 5
-"""HEADRACE_KILLS in `make test`; two of these faults hit the chain."""
 
 SERIES = 8
 """Faults between two comparisons with the final rows."""
@@ -47,7 +44,7 @@ def numbers() -> range:
     """The numbers of the faults."""
     if KILLS > SAMPLE:
         return range(FIRST, FIRST + KILLS)
-    first = FIRST // SAMPLE * 2
+    first = TURN % 10 * 2
     return range(first, first + 2)
 
 

@@ -20,17 +20,17 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from tests.faults.days import on_days
+from tests.faults.days import on_days, own_kills
 from tests.faults.kafka_program import TOPICS, Numbered, expected
 from tests.faults.kill_points import KillPoint
 from tests.faults.run_and_kill import ROUNDS, run_program
-from tests.faults.test_kills import FIRST, KILLS, assert_killed
+from tests.faults.test_kills import assert_killed
 from tests.support.services import kafka
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(0, every=2),
+    on_days(0, every=5),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]
@@ -156,9 +156,9 @@ def create_topics(address: str) -> None:
         future.result(30)
 
 
-def run_killed(home: Path, first: int, kills: int) -> None:
+def run_killed(home: Path, numbers: range) -> None:
     """Start the program again and again, until it ends before its kill point."""
-    for number in range(first, first + kills):
+    for number in numbers:
         point = kill_point(number)
         code = run_program(home, kill_point=point, program=PROGRAM)
         if code == 0:  # it ended before the kill point
@@ -168,13 +168,13 @@ def run_killed(home: Path, first: int, kills: int) -> None:
 
 def test_a_consumer_sees_each_result_once(tmp_path):
     right = expected(Numbered(ROUNDS, 1, "p"), ROUNDS)
-    first, kills = FIRST // 10, max(1, KILLS // 10)
-    seconds = random.Random(f"broker {first}").uniform(5, 15)
+    numbers = own_kills(of_ten=1)
+    seconds = random.Random(f"broker {numbers[0]}").uniform(5, 15)
     with kafka.broker(auto_create=False) as broker:
         create_topics(broker.address)
         (tmp_path / "broker").write_text(broker.address)
         with reading(broker.address) as seen:
-            run_killed(tmp_path, first, kills)
+            run_killed(tmp_path, numbers)
             with broker_killed_after(broker, seconds):
                 assert run_program(tmp_path, program=PROGRAM) == 0
             assert until_complete(seen, right), seen

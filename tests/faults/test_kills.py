@@ -1,13 +1,11 @@
 """A run that is killed again and again ends with the same sink contents as one that is not.
 
-HEADRACE_KILLS is the number of kills, 50 by default, and HEADRACE_FIRST_KILL the number of the first, 0 by
-default. A series of up to 10 kills hits one run: it is killed, resumed from its checkpoint, killed in another
+A series of up to 10 kills hits one run: it is killed, resumed from its checkpoint, killed in another
 place, and so on until the end of its records.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 from itertools import count
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.days import FIRST, KILLS
 from tests.faults.kill_points import KillPoint
 from tests.faults.run_and_kill import run_program, sink_contents
 
@@ -25,8 +24,6 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
 ]
 
-KILLS = int(os.environ.get("HEADRACE_KILLS", "50"))
-FIRST = int(os.environ.get("HEADRACE_FIRST_KILL", "0"))
 SERIES = 10
 """Maximum number of kills of one run."""
 

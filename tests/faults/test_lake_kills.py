@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from tests.faults.days import on_days
+from tests.faults.days import on_days, own_kills
 from tests.faults.kill_points import KillPoint
 from tests.faults.lake_program import contents, expected
 from tests.faults.program import ToldRecords
 from tests.faults.run_and_kill import ROUNDS, run_program
-from tests.faults.test_kills import FIRST, KILLS, assert_killed
+from tests.faults.test_kills import assert_killed
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(0, every=2),
+    on_days(0, every=5),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
 ]
 
@@ -85,9 +85,8 @@ def reading(home: Path) -> Iterator[list[Any]]:
 
 
 def test_tables_are_right_at_any_moment(tmp_path):
-    first, kills = FIRST // 10 * 2, max(2, KILLS // 5)
     with reading(tmp_path) as problems:
-        for number in range(first, first + kills):
+        for number in own_kills(of_ten=2):
             point = kill_point(number)
             code = run_program(tmp_path, kill_point=point, program=PROGRAM)
             assert_killed(point, code)

@@ -17,18 +17,18 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.faults.days import on_days
+from tests.faults.days import on_days, own_kills
 from tests.faults.kill_points import KillPoint
 from tests.faults.program import ToldRecords
 from tests.faults.run_and_kill import ROUNDS, run_program, started, wait_for_end_of
 from tests.faults.table_program import DATABASES, contents, expected
-from tests.faults.test_kills import FIRST, KILLS, assert_killed
+from tests.faults.test_kills import assert_killed
 from tests.support.services import mariadb, postgres
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(1, every=2),
+    on_days(1, every=5),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(postgres.binaries() is None, reason=postgres.NOT_INSTALLED),
     pytest.mark.skipif(mariadb.binaries() is None, reason=mariadb.NOT_INSTALLED),
@@ -114,7 +114,7 @@ def url_of(server: Any) -> str:
 
 
 def test_tables_are_right_at_any_moment(tmp_path, monkeypatch):
-    first, kills = FIRST // 10 * 2, max(2, KILLS // 5)
+    numbers = own_kills(of_ten=2)
     problems: list[Any] = []
     killed: list[Any] = []
     with postgres.server() as one, mariadb.server() as other:
@@ -122,9 +122,9 @@ def test_tables_are_right_at_any_moment(tmp_path, monkeypatch):
         monkeypatch.setenv(DATABASES, " ".join(map(url_of, servers)))
         with in_background(reading(servers, problems)):
             with in_background(killing(servers, killed)):
-                run_and_kill(tmp_path, range(first, first + kills))
-            if kills > 2:
-                fail_by_a_database_that_is_gone(tmp_path, servers[first % 2])
+                run_and_kill(tmp_path, numbers)
+            if len(numbers) > 2:
+                fail_by_a_database_that_is_gone(tmp_path, servers[numbers[0] % 2])
             code = run_program(tmp_path, program=PROGRAM)
         assert code == 0
         assert killed
