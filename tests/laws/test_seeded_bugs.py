@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 import attrs
 import pytest
 
 from headrace.grouping import grouping
-from headrace.grouping.bundle import RETRACT
+from headrace.grouping.bundle import RETRACT, Bundle
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.panes import emission
 from headrace.grouping.panes.emission import PaneEmitter
@@ -21,6 +22,7 @@ from headrace.grouping.windows.replacing import Replacing
 from headrace.grouping.windows.window_planners import SessionSplitPlanner
 from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.window_tier import TierWindow
+from headrace.runners.precombine.late_apart import LateApart
 from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.runners.side_inputs import side_input_gate
 from headrace.runners.side_inputs.side_input_gate import SideInputGate
@@ -372,6 +374,20 @@ def elements_of_a_key_counted_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PlainPrecombiner, "columns", of_one_each)
 
 
+def elements_beside_late_ones_lost(patch: pytest.MonkeyPatch) -> None:
+    """If there is a late output, elements that arrive in one bundle with late ones are lost."""
+    add = LateApart._add_elements
+
+    def only_late(self: LateApart, bundle: Bundle) -> None:
+        late = [self._late(windows) for windows in islice(bundle.windows, len(bundle))]
+        if any(late):
+            self.late.add(bundle.with_windows(late).where(late))
+        else:
+            add(self, bundle)
+
+    patch.setattr(LateApart, "_add_elements", only_late)
+
+
 def _set(laws: Iterable[str]) -> frozenset[str]:
     return frozenset(laws)
 
@@ -417,7 +433,8 @@ BUGS = [
     Bug(restamped_in_the_old_windows, [NEW_WINDOWS.sentence], 13),
     Bug(deferred_work_lost, [REPEATED_ONCE.sentence], 86),
     Bug(restriction_without_hold, [IN_TIME], 86),
-    Bug(elements_of_a_key_counted_once, [UNWATCHED], 4),
+    Bug(elements_of_a_key_counted_once, [COUNTED.sentence], 295),
+    Bug(elements_beside_late_ones_lost, [UNWATCHED], 8),
 ]
 
 

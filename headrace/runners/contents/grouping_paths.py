@@ -21,10 +21,10 @@ class Execution(Enum):
     """In batch mode, on any runner: all elements arrive at once, so that none is late."""
 
     MEMORY = auto()
-    """In streaming mode, in memory: elements are collected where the watermark is known."""
+    """In streaming mode, where the watermark is known as elements are collected: in memory, for example."""
 
     SPARK = auto()
-    """In streaming mode on Spark: elements are collected before a shuffle."""
+    """In streaming mode on Spark: elements are collected before a shuffle, and the watermark is not known."""
 
 
 class Collect(Enum):
@@ -83,7 +83,8 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
 
     If windows merge, lateness depends on the own window of an element. So sessions merge before the grouping
     only where it is known which elements are dropped, and custom windows never do. If late elements have an
-    output, elements are collected, unless it is known which of them are late.
+    output, all elements are collected as they are, unless the watermark is known and alone tells which of
+    them are late.
 
     Args:
         facts: its fact sheet.
@@ -97,7 +98,8 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
         facts.windows is WindowMerging.SESSIONS and closes
     )
     path = _FULL if full else PATHS[execution, facts.windows][facts.panes]
-    if facts.late_output and streaming and path.collect is not Collect.SESSIONS:
+    known = execution is Execution.MEMORY and not (closes or full)
+    if facts.late_output and streaming and not known:
         one_by_one = path.keep is Keep.SESSIONS
         return attrs.evolve(path, collect=Collect.ROWS if one_by_one else Collect.ELEMENTS)
     adds = facts.contents is ContentKind.NUMBERS and path.keep is Keep.WINDOWS
@@ -109,6 +111,9 @@ CAN_BE_TABLES: Final = frozenset({Collect.NUMBERS, Collect.VALUES, Collect.SESSI
 
 WITH_COUNTS: Final = frozenset({Keep.LATE_WINDOWS, Keep.EARLY_WINDOWS})
 """What is kept by window with a number of elements for each key: of late elements, or since the last pane."""
+
+BY_WINDOW: Final = WITH_COUNTS | {Keep.WINDOWS}
+"""What is kept by window."""
 
 _BY_ELEMENT: Final = GroupingPath(Collect.ELEMENTS, Keep.FULL)
 _FULL: Final = GroupingPath(Collect.VALUES, Keep.FULL)

@@ -62,6 +62,8 @@ class KeyedStep:
         windows_are_reused: whether a downstream grouping merges the windows of its panes again.
         facts: all that decides how it is executed.
         tables: whether its input is tables (:mod:`headrace.runners.plan.table_steps`).
+        timed_by: labels of the sources before it, if their watermarks are known on Spark where its input is
+            collected (:mod:`headrace.runners.spark.sources.watermarks_before`).
     """
 
     node: GroupByKey | CombinePerKey
@@ -72,6 +74,7 @@ class KeyedStep:
     windows_are_reused: bool
     facts: GroupingFacts
     tables: bool = False
+    timed_by: tuple[str, ...] = ()
 
     @staticmethod
     def of(
@@ -126,7 +129,8 @@ class KeyedStep:
 
     def path(self, execution: Execution) -> GroupingPath:
         """Return how the step is executed."""
-        return path_of(self.facts, execution)
+        known = execution is Execution.SPARK and self.timed_by
+        return path_of(self.facts, Execution.MEMORY if known else execution)
 
     def precombiner(self, execution: Execution) -> GroupInput:
         """Return a new, empty precombiner for this step's input."""

@@ -10,8 +10,9 @@ precombiner              used for
 PlainPrecombiner         groupings that need only values and windows
 SessionPrecombiner       the same, for windows that merge if they overlap, if dropped elements
                          are known
-ElementPrecombiner       all others: timestamps of panes, retractions, predicates, late outputs;
-                         and for the late elements of the second
+ElementPrecombiner       all others: timestamps of panes, retractions, predicates
+LateApart                the first and the next with a late output; of the second and the last each
+                         keeps late elements itself
 NumberPrecombiner        sums and counts, without a list of values, if each window has only one
                          pane
 RowPrecombiner           the second of these with a late output, if dropped elements are not known
@@ -24,9 +25,12 @@ from __future__ import annotations
 
 from typing import cast
 
+import attrs
+
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
 from headrace.runners.contents.number_tables import NumberTable
+from headrace.runners.precombine.late_apart import LateApart
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_row import RowPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
@@ -54,11 +58,6 @@ def precombiner_for(
         numbers: how numbers are added, if contents are numbers; required if they are collected.
         tables: whether the elements are the rows of tables.
     """
-    if tables and collect in (Collect.NUMBERS, Collect.VALUES):
-        return cast(GroupInput, TablePrecombiner(input_, reduction, collect is Collect.NUMBERS))
-    if collect is Collect.NUMBERS:
-        assert numbers is not None
-        return cast(GroupInput, NumberPrecombiner(input_, numbers))
     if collect is Collect.SESSIONS:
         content_of = reduction.of if numbers is None else numbers.of
         late = ElementPrecombiner(input_, reduction)
@@ -68,5 +67,26 @@ def precombiner_for(
         return cast(GroupInput, SessionPrecombiner(input_, content_of, late))
     if collect is Collect.ROWS:
         return cast(GroupInput, RowPrecombiner(input_, reduction))
-    by_window = PlainPrecombiner if collect is Collect.VALUES else ElementPrecombiner
-    return cast(GroupInput, by_window(input_, reduction))
+    if collect is Collect.ELEMENTS:
+        return cast(GroupInput, ElementPrecombiner(input_, reduction))
+    if not input_.keeps_late:
+        return _by_window(collect, input_, reduction, numbers, tables)
+    placed = attrs.evolve(input_, assigns_windows=False)
+    in_time = _by_window(collect, placed, reduction, numbers, tables)
+    return cast(GroupInput, LateApart(input_, in_time, ElementPrecombiner(placed, reduction)))
+
+
+def _by_window(
+    collect: Collect,
+    input_: Input,
+    reduction: Reduction,
+    numbers: NumberTable | None,
+    tables: bool,
+) -> GroupInput:
+    """Return a precombiner of values or numbers by window and key."""
+    if tables:
+        return cast(GroupInput, TablePrecombiner(input_, reduction, collect is Collect.NUMBERS))
+    if collect is Collect.NUMBERS:
+        assert numbers is not None
+        return cast(GroupInput, NumberPrecombiner(input_, numbers))
+    return cast(GroupInput, PlainPrecombiner(input_, reduction))

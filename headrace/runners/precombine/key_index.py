@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -17,6 +17,8 @@ from headrace.sdk.coders.keys import identities
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.column import mapped
 from headrace.windowing.window import BoundedWindow
+
+T = TypeVar("T")
 
 
 @attrs.define
@@ -67,6 +69,18 @@ def arrivals_by_key(windows: Iterable[ArrivalColumns]) -> Arrivals:
             found.setdefault(identity, (key, []))[1].append(arrival)
     for identity, (key, arrivals) in found.items():
         yield identity, key, arrivals
+
+
+def with_late(
+    found: Iterable[tuple[Hashable, Any, Sequence[T]]], late: Arrivals
+) -> Iterator[tuple[Hashable, Any, Sequence[T], Sequence[Arrival]]]:
+    """Yield keys with what was found of each, and the late arrivals of these and of other keys."""
+    others = {identity: (key, own) for identity, key, own in late}
+    for identity, key, some in found:
+        _, own = others.pop(identity, (None, ())) if others else (None, ())
+        yield identity, key, some, own
+    for identity, (key, own) in others.items():
+        yield identity, key, [], own
 
 
 def arrivals_by_window(arrivals: Arrivals) -> Iterator[ArrivalColumns]:

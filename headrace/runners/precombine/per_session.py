@@ -13,11 +13,10 @@ import attrs
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
-from headrace.runners.precombine.key_index import KeyIndex, pairs
+from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_window, pairs, with_late
 from headrace.runners.precombine.per_element import ElementPrecombiner
-from headrace.runners.precombine.protocol import Arrivals, Input
+from headrace.runners.precombine.protocol import Arrivals, Input, expired_until
 from headrace.sdk.pardo.binding import exploded
-from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import interval, intervals
@@ -80,18 +79,7 @@ class SessionPrecombiner:
 
     def sessions(self) -> Iterator[KeySessions]:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
-        return self.with_late(self._sessions())
-
-    def with_late(
-        self, found: Iterable[tuple[Hashable, Any, list[CombinedSession]]]
-    ) -> Iterator[KeySessions]:
-        """Yield keys with their sessions, and the late elements of these and of other keys."""
-        late = {identity: (key, own) for identity, key, own in self.late.drain()}
-        for identity, key, sessions in found:
-            _, own = late.pop(identity, (None, ())) if late else (None, ())
-            yield identity, key, sessions, own
-        for identity, (key, own) in late.items():
-            yield identity, key, [], own
+        return with_late(self._sessions(), self.late.drain())
 
     def _sessions(self) -> Iterator[tuple[Hashable, Any, list[CombinedSession]]]:
         opened, self._open = self._open, {}
@@ -104,9 +92,18 @@ class SessionPrecombiner:
             yield identity, key, self._combined(key, sessions)
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Yield the arrivals of many keys at a time."""
-        found = self.sessions()
-        return session_columns((key, *each) for _, key, sessions, _ in found for each in sessions)
+        """Yield the sessions of many keys at a time, and then late arrivals, one window at a time."""
+        late: list[tuple[Hashable, Any, Sequence[Arrival]]] = []
+
+        def rows() -> Iterator[tuple[Any, int, int, Any, int]]:
+            for identity, key, sessions, own in self.sessions():
+                if own:
+                    late.append((identity, key, own))
+                for session in sessions:
+                    yield key, *session
+
+        yield from session_columns(rows())
+        yield from arrivals_by_window(iter(late))
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
         """Return the start and end of the window of each element."""
@@ -151,12 +148,8 @@ def session_columns(rows: Iterator[tuple[Any, int, int, Any, int]]) -> Iterator[
     while some := list(islice(rows, COLUMN_ROWS)):
         keys, starts, ends, contents, counts = map(list, zip(*some, strict=True))
         windows: list[Windows] = list(zip(intervals(zip(starts, ends, strict=True))))
-        yield ArrivalColumns(keys, windows, [end - 1 for end in ends], contents, sum(counts))
-
-
-def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
-    """Return the latest end of a window that takes no more elements, in microseconds."""
-    return watermark - strategy.allowed_lateness if watermark < MAX_MICROS else MAX_MICROS
+        lasts = [end - 1 for end in ends]
+        yield ArrivalColumns(keys, windows, lasts, contents, sum(counts), counts)
 
 
 def merge_sessions(

@@ -17,14 +17,14 @@ from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents.groups import Groups, order_by, parts
 from headrace.runners.contents.table_contents import contents_of
-from headrace.runners.precombine.key_index import KeyIndex
+from headrace.runners.precombine.key_index import KeyIndex, with_late
 from headrace.runners.precombine.per_session import (
     CombinedSession,
     KeySessions,
     SessionPrecombiner,
-    expired_until,
 )
 from headrace.runners.precombine.per_table import alike
+from headrace.runners.precombine.protocol import expired_until
 from headrace.runners.precombine.table_keys import codes_of, far, numbered
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.window_fn import fact
@@ -77,7 +77,8 @@ class TableSessionPrecombiner(SessionPrecombiner):
         named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
         keys = records.key.values(named, len(first))
         sessions = self._runs(bundle, ids, keys, gap)
-        return self.with_late(zip(KeyIndex().identify(keys), keys, sessions, strict=True))
+        found = zip(KeyIndex().identify(keys), keys, sessions, strict=True)
+        return with_late(found, self.late.drain())
 
     def _runs(
         self, bundle: TableBundle, ids: Any, keys: Sequence[Any], gap: int

@@ -13,6 +13,7 @@ from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import label_errors
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window_fn import Windows
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ class Input:
         assign = self.strategy.window_fn.assign_column
         with label_errors(self.source):
             return _as_one(assign(bundle.values, bundle.timestamps, bundle.windows))
+
+
+def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
+    """Return the latest end of a window that takes no more elements, in microseconds."""
+    return watermark - strategy.allowed_lateness if watermark < MAX_MICROS else MAX_MICROS
 
 
 def _as_one(column: Column[Windows]) -> Column[Windows]:

@@ -17,6 +17,7 @@ from headrace.runners.spark.cluster.options import spark_settings
 from headrace.runners.spark.cluster.paths import check_paths
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.pushdown.pushing import pushed_down
+from headrace.runners.spark.sources.watermarks_before import with_timed_groupings
 from headrace.runners.spark.stage import worker_nodes
 from headrace.runners.spark.stream_run import StreamRun
 from headrace.sdk.observing.options import check_run
@@ -75,5 +76,6 @@ class SparkRunner:
 def _planned(graph: Graph, options: PipelineOptions) -> Plan:
     standard = options.view_as(StandardOptions)
     planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
-    execution = Execution.SPARK if is_streaming(graph, options) else Execution.BATCH
-    return with_table_sources(with_tables(planned, execution))
+    if not is_streaming(graph, options):
+        return with_table_sources(with_tables(planned, Execution.BATCH))
+    return with_table_sources(with_tables(with_timed_groupings(planned), Execution.SPARK))

@@ -21,7 +21,13 @@ from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, StageRow, dumps
-from headrace.runners.spark.shuffle.write import Scope, SinkWrite, StepAddress, write_for
+from headrace.runners.spark.shuffle.write import (
+    KeyedWrite,
+    Scope,
+    SinkWrite,
+    StepAddress,
+    write_for,
+)
 from headrace.runners.stateful.stateful_operators import StatefulOperator
 from headrace.runners.stateful.stateful_side_input_operators import GatedStateful
 from headrace.sdk.coders.stored.registered import Registrations
@@ -171,6 +177,7 @@ class Stage:
         self._local = local
         self._groups = KeyGroups(plan.groups)
         self._indexes = {label: index for index, label in enumerate(plan.names)}
+        self._keyed_writes: list[KeyedWrite] = []
         self._unordered: dict[int, list[tuple[int, int, Any]]] = {}
         self.executor = Executor(plan.plan.graph.nodes, self._operator, plan.sampled or ())
 
@@ -183,7 +190,10 @@ class Stage:
             step = self._plan.plan.steps.get(node.label)
             address = StepAddress(depth, index)
             batch = self._plan.batch
-            return write_for(node, step, address, self._groups, batch, self.outbox, self.scope)
+            write = write_for(node, step, address, self._groups, batch, self.outbox, self.scope)
+            if isinstance(write, KeyedWrite):
+                self._keyed_writes.append(write)
+            return write
         if isinstance(node, Write):
             address = StepAddress(self._plan.last, index)
             return SinkWrite(node, address, self._plan.groups, self.outbox, self.scope)
@@ -211,6 +221,11 @@ class Stage:
             operator = self.operator(index)
             for _, _, bundle in sorted(payloads, key=itemgetter(0, 1)):
                 operator.push(unpack(bundle))
+
+    def note_before(self, watermarks: Mapping[str, int]) -> None:
+        """Take the watermarks of sources before the batch, by label, as far as they are known."""
+        for write in self._keyed_writes:
+            write.note_before(watermarks)
 
     def is_keyed(self, index: int) -> bool:
         """Return whether a node has state by key."""

@@ -13,6 +13,7 @@ from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrap
 from headrace.runners.spark.query_progress import batch_numbers
 from headrace.runners.spark.shuffle.wire import rows_of
+from headrace.runners.spark.sources.watermarks_before import write_observed
 from headrace.runners.spark.stream_setup import StreamSetup
 from headrace.triggers.trigger import NEVER
 
@@ -53,6 +54,7 @@ class StreamDelivery:
             self._setup.control.delivered.write_text(str(self._sinks.read_size))
             if control is not None:
                 self._setup.control.resumes.write_text(str(control.resumes_at))
+                write_observed(self._setup.control.observed, control, self._setup.manifest.observed)
                 self._observe(control.now)
                 if control.done and control.resumes_at == NEVER:
                     self.done.set()

@@ -161,6 +161,7 @@ class StreamSetup:
             width=self.session.cores,
             drain=str(self.control.drain),
             pause=str(self.control.pause),
+            observed=str(self.control.observed),
             natives=labels,
             until_caught_up=self.until_caught_up,
             workers=workers,

@@ -37,7 +37,7 @@ from headrace.runners.spark.cluster.task_context import batch_number, task_numbe
 from headrace.runners.spark.cluster.worker_heap import freeze_worker
 from headrace.runners.spark.keyed_processor import KeyedProcessor, States
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
-from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
+from headrace.runners.spark.shuffle.control_rows import BEFORE, CONTROL, Control, merged
 from headrace.runners.spark.shuffle.placement import PLACE
 from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import (
@@ -186,6 +186,9 @@ class FirstStage:
         payload = loads(row.payload)
         if row.step == CONTROL:
             yield from self.plan.controls(payload)
+            return
+        if row.step == BEFORE:
+            stage.note_before(payload)
             return
         if row.step == OBSERVED:
             yield from self.plan.observed(payload)

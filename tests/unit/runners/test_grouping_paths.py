@@ -148,11 +148,12 @@ def test_what_must_be_seen_is_collected_by_element(execution: Execution) -> None
 def test_a_late_output_changes_how_elements_are_collected_and_not_what_is_kept(
     execution: Execution,
 ) -> None:
-    """Sessions are collected as before where it is known which elements are late, and else one by one."""
+    """It changes nothing where the watermark is known and alone tells which elements are late."""
     for facts in SHEETS:
         if facts.late_output and facts.needs is Needs.VALUES:
             before = path_of(attrs.evolve(facts, late_output=False), execution)
-            known = execution is Execution.MEMORY and before.collect is Collect.SESSIONS
+            alone = facts.windows is not WindowMerging.CUSTOM and not facts.may_finish
+            known = alone and execution is Execution.MEMORY
             collect = Collect.ROWS if before.keep is Keep.SESSIONS else Collect.ELEMENTS
             expected = before if known else attrs.evolve(before, collect=collect)
             assert path_of(facts, execution) == expected

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import Phase, assume, given, settings, strategies as st
 
@@ -15,6 +17,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.grouping.window_tier import TierWindow
+from headrace.runners.precombine import per_session
 from headrace.runners.spark.shuffle import read
 from headrace.runners.spark.shuffle.arrival_facts import PackedElements
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
@@ -28,11 +31,13 @@ from headrace.runners.spark.shuffle.read import (
 from headrace.runners.spark.shuffle.wire import StageRow, dumps, loads
 from headrace.runners.spark.shuffle.write import KeyedWrite, StepAddress
 from headrace.runners.spark.state import chunks
+from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, Directory
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.triggers.trigger import Clock
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.time.units import SECOND
 from tests.unit.runners.test_light_tiers import (
     GROUPINGS,
@@ -72,7 +77,9 @@ class OnWorkers(Played):
         self.sent, self.late, self.metrics = [], [], StepMetrics()
         received = shuffle_read_for(step, batch=False)
         self.operator: Any = streaming_group(step, self.send, self.metrics, received)
-        kind = TieredChunks(step, self.operator.grouping, self.operator.keep)
+        grouping, keep = self.operator.grouping, self.operator.keep
+        full = keep is Keep.FULL
+        kind: Any = KeyedChunks(grouping) if full else TieredChunks(step, grouping, keep)
         self.chunks = Bytes()
         self.operator.store = ChunkedStore(Directory(), self.chunks, kind)
         self.outbox: list[StageRow] = []
@@ -82,9 +89,7 @@ class OnWorkers(Played):
         ]
 
     def round(self, rows: Any, watermark: int, now: int) -> Any:
-        for number, (key, value, time) in enumerate(rows):
-            bundle = Bundle([(key, value)], [time * SECOND])
-            self.writers[number % WORKERS].push(bundle)
+        self.send_elements(rows)
         for writer in self.writers:
             writer.end_round(Clock(watermark, now))
         for row in self.outbox:
@@ -92,6 +97,39 @@ class OnWorkers(Played):
             self.operator.precombiner.take(blocks, len(row.payload))
         self.outbox.clear()
         return super().round([], watermark, now)
+
+    def send_elements(self, rows: Any) -> None:
+        for number, row in enumerate(rows):
+            self.writers[number % WORKERS].push(elements([row]))
+
+
+def elements(rows: Any) -> Bundle:
+    return Bundle([(key, value) for key, value, _ in rows], [t * SECOND for *_, t in rows])
+
+
+class OnTimedWorkers(OnWorkers):
+    """The same; the workers that send elements know the watermark of the grouping, or a later one.
+
+    Args:
+        later: how much later it is, in seconds; None if it is not known.
+    """
+
+    def __init__(self, step: Any, later: int | None) -> None:
+        super().__init__(attrs.evolve(step, timed_by=("source", "other")))
+        self.later = later
+        self.before = MIN_MICROS
+
+    def round(self, rows: Any, watermark: int, now: int) -> Any:
+        if self.later is not None:
+            for writer in self.writers:
+                writer.note_before({"source": self.before + self.later * SECOND})
+        self.before = watermark
+        return super().round(rows, watermark, now)
+
+    def send_elements(self, rows: Any) -> None:
+        for number, writer in enumerate(self.writers):
+            if rows[number::WORKERS]:
+                writer.push(elements(rows[number::WORKERS]))
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
@@ -111,6 +149,35 @@ def test_light_states_in_chunks_give_the_same_panes(
     step = step_of(windows, grouping, **strategy)
     assume(step.path(Execution.SPARK).keep is not Keep.FULL)
     check_in_small_chunks(step, rounds)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
+@pytest.mark.parametrize("windows", WINDOWS, ids=_name)
+@given(
+    rounds=rounds,
+    trigger=st.sampled_from(TRIGGERS),
+    mode=st.sampled_from(AccumulationMode),
+    lateness=st.sampled_from([0, 7, 30]),
+    late=LATE_OUTPUTS,
+    later=st.sampled_from([0, 0, 3, 1_000, None]),
+)
+def test_workers_that_know_the_watermark_give_the_same_panes(
+    rounds: Any,
+    windows: Any,
+    grouping: Any,
+    trigger: Any,
+    mode: Any,
+    lateness: int,
+    late: Any,
+    later: int | None,
+) -> None:
+    strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
+    strategy["late_output_tag"] = late
+    check_timed(step_of(windows, grouping, **strategy), rounds, later)
+
+
+def check_timed(step: Any, rounds: Any, later: int | None = 0) -> None:
+    check_rounds(OnTimedWorkers(step, later), Played(step, full=True), rounds)
 
 
 def check_in_small_chunks(step: Any, rounds: Any) -> None:
@@ -199,11 +266,56 @@ def test_a_seeded_bug_is_found(
     how = {"trigger": trigger, "accumulation_mode": mode, "late_output_tag": late}
     step = step_of(windows, GROUPINGS["sum"], **how)
     bug(monkeypatch)
+    assert_found(lambda some: check_in_small_chunks(step, some))
+
+
+def assert_found(check: Callable[[Any], None]) -> None:
+    """Assert that a check fails for some rounds."""
     once = settings(
         max_examples=500, derandomize=True, database=None, deadline=None, phases=[Phase.generate]
     )
     with pytest.raises(AssertionError):
-        once(given(rounds)(lambda some: check_in_small_chunks(step, some)))()
+        once(given(rounds)(check))()
+
+
+def watermark_of_a_batch_before(patch: pytest.MonkeyPatch) -> None:
+    """The workers that send elements know an earlier watermark than that of the grouping."""
+    note = KeyedWrite.note_before
+
+    def earlier(self: Any, watermarks: Any) -> None:
+        note(self, {label: watermark - 5 * SECOND for label, watermark in watermarks.items()})
+
+    patch.setattr(KeyedWrite, "note_before", earlier)
+
+
+def late_blocks_lost(patch: pytest.MonkeyPatch) -> None:
+    """Only blocks of elements that are certainly not late are read."""
+    patch.setattr(read.ReadLateApart, "columns", lambda self: self.in_time.columns())
+
+
+def late_sessions_merged(patch: pytest.MonkeyPatch) -> None:
+    """Workers merge also elements that may be late into sessions."""
+    patch.setattr(per_session, "expired_until", lambda strategy, watermark: MIN_MICROS)
+
+
+@pytest.mark.parametrize(
+    ("bug", "windows"),
+    [
+        (watermark_of_a_batch_before, TENS),
+        (watermark_of_a_batch_before, VISITS),
+        (elements_of_another_row, TENS),
+        (elements_of_another_row, VISITS),
+        (late_blocks_lost, TENS),
+        (late_sessions_merged, VISITS),
+    ],
+)
+def test_a_bug_seeded_where_the_watermark_is_known_is_found(
+    bug: Any, windows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trigger = AfterWatermark(late=AfterCount(1))
+    step = step_of(windows, GROUPINGS["sum"], trigger=trigger, late_output_tag="late")
+    bug(monkeypatch)
+    assert_found(lambda some: check_timed(step, some))
 
 
 LATE = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, repeat
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import attrs
 
@@ -44,6 +44,10 @@ class ArrivalFacts(NamedTuple):
     times: list[Mapping[int, int]]
     lengths: list[int]
     elements: bytes
+
+
+NO_FACTS: Final = ArrivalFacts([], [], [], [], [], [], [], b"")
+"""The facts of no arrivals."""
 
 
 def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> ArrivalFacts:

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.precombine import Arrivals
+from headrace.runners.precombine.key_index import arrivals_of as arrivals_in_columns
 from headrace.runners.precombine.per_row import ElementRows
 from headrace.runners.spark.shuffle.arrival_facts import (
     ArrivalFacts,
+    Predicates,
     arrivals_of,
     facts_of,
     facts_of_elements,
@@ -74,15 +76,20 @@ def unpacked_windows(windows: object, rows: int) -> Iterable[BoundedWindow]:
 def blocks_of_columns(
     columns: Iterable[ArrivalColumns], groups: KeyGroups, counted: bool = False
 ) -> dict[int, list[Block]]:
-    """Group arrivals without facts by key group.
+    """Group arrivals by key group: with facts if they have elements, else without.
 
     Args:
         columns: the arrivals.
         groups: the key groups.
-        counted: whether the number of elements of each row is sent; then each set of columns has one window.
+        counted: whether the number of elements of each row is sent.
     """
     parts: dict[int, list[Block]] = {}
     for some in columns:
+        if some.elements:
+            arrivals = ((identity, key, [one]) for identity, key, one in arrivals_in_columns(some))
+            for group, blocks in blocks_of_arrivals(arrivals, groups).items():
+                parts.setdefault(group, []).extend(blocks)
+            continue
         divide = _divide_one_window if isinstance(some.windows, repeat) else _divide
         numbers = groups.of(some.keys)
         counts = _by_number(some.counts, numbers) if counted else {}
@@ -132,23 +139,23 @@ def _one(windows: Column[Windows]) -> Windows:
 
 
 def blocks_of_arrivals(
-    arrivals: Arrivals, groups: KeyGroups, trigger: Trigger
+    arrivals: Arrivals, groups: KeyGroups, predicates: Predicates = ()
 ) -> dict[int, list[Block]]:
-    """Group arrivals with their facts by key group."""
+    """Group arrivals with their facts by key group; some can have matched predicates of the trigger."""
     rows = [(key, arrival) for _, key, some in arrivals for arrival in some]
     found: dict[int, list[tuple[Any, Arrival]]] = {}
     for row, group in zip(rows, groups.of([key for key, _ in rows]), strict=True):
         found.setdefault(group, []).append(row)
-    return {group: [_block(some, trigger)] for group, some in found.items()}
+    return {group: [_block(some, predicates)] for group, some in found.items()}
 
 
-def _block(rows: Sequence[tuple[object, Arrival]], trigger: Trigger) -> Block:
+def _block(rows: Sequence[tuple[object, Arrival]], predicates: Predicates) -> Block:
     arrivals = [arrival for _, arrival in rows]
     return Block(
         keys=[key for key, _ in rows],
         windows=packed_windows([a.window for a in arrivals]),
         contents=[a.content for a in arrivals],
-        facts=facts_of(arrivals, tuple(trigger.predicates)),
+        facts=facts_of(arrivals, predicates),
     )
 
 

@@ -18,6 +18,9 @@ from headrace.triggers.trigger import NEVER
 CONTROL: Final = -2
 """The step of control rows."""
 
+BEFORE: Final = -7
+"""The step of rows with the watermarks of sources before the batch, of which each task of level 0 has one."""
+
 
 @attrs.frozen
 class Control:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import count as numbers, repeat
+from itertools import chain, count as numbers, repeat
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
 import attrs
 
 from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in, merge_arrivals
 from headrace.grouping.reduction import Reduction
-from headrace.runners.contents.grouping_paths import Collect, Execution, Keep
+from headrace.runners.contents.grouping_paths import BY_WINDOW, Collect, Execution, Keep
 from headrace.runners.contents.reductions import BagOf
 from headrace.runners.grouping.window_tier import WindowContents
 from headrace.runners.plan.planning import KeyedStep
@@ -24,11 +24,11 @@ from headrace.runners.precombine.per_session import (
     CombinedSession,
     KeySessions,
     OpenSession,
-    expired_until,
     merge_sessions,
     session_columns,
 )
-from headrace.runners.spark.shuffle.arrival_facts import PackedElements
+from headrace.runners.precombine.protocol import expired_until
+from headrace.runners.spark.shuffle.arrival_facts import NO_FACTS, PackedElements
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
 from headrace.sdk.coders.keys import identities, identity
@@ -149,10 +149,10 @@ class ReadSessionRows:
         """Add blocks."""
         keys = self._keys
         for block in blocks:
-            assert block.facts is not None
+            counts = block.counts if block.facts is None else block.facts.counts
             windows = unpacked_windows(block.windows, len(block.keys))
-            packed = repeat(PackedElements(block.facts))
-            rows = map(SessionRow, windows, block.contents, block.facts.counts, packed, numbers())
+            packed = repeat(PackedElements(block.facts or NO_FACTS))
+            rows = map(SessionRow, windows, block.contents, counts, packed, numbers())
             for known, key, row in zip(identities(block.keys), block.keys, rows, strict=True):
                 keys.setdefault(known, (key, []))[1].append(row)
         if self.bags.full(size):
@@ -242,6 +242,24 @@ class ReadCounted(ReadColumns):
 
 
 @attrs.define
+class ReadLateApart:
+    """Blocks without facts, and arrivals of elements that may be late, for a late output."""
+
+    in_time: GroupInput
+    late: ReadArrivals
+    watermark: int = MIN_MICROS
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Add blocks."""
+        self.late.take([block for block in blocks if block.facts is not None], size)
+        self.in_time.take([block for block in blocks if block.facts is None], size)
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Return the arrivals of one window at a time."""
+        return chain(self.late.columns(), self.in_time.columns())
+
+
+@attrs.define
 class ReadSessions:
     """Contents by key and session; overlapping sessions from different workers are merged."""
 
@@ -323,8 +341,11 @@ def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:
     """Return the reader for the blocks of a step: by columns if the step needs only contents."""
     execution = Execution.BATCH if batch else Execution.SPARK
     path = step.path(execution)
-    by_element = path.collect is Collect.ELEMENTS
-    return cast(GroupInput, (ReadArrivals if by_element else _READS[execution, path.keep])(step))
+    if path.collect is Collect.ELEMENTS:
+        return cast(GroupInput, ReadArrivals(step))
+    read = cast(GroupInput, _READS[execution, path.keep](step))
+    apart = not batch and step.facts.late_output and path.keep in BY_WINDOW
+    return cast(GroupInput, ReadLateApart(read, ReadArrivals(step))) if apart else read
 
 
 _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] = {

@@ -7,7 +7,7 @@ output of one key group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from typing import Final
@@ -49,6 +49,7 @@ from headrace.sdk.pipelines.graph import GroupByKey, Node, Write
 from headrace.sdk.sources.sink import PartSink, SinkPart
 from headrace.triggers.trigger import Clock
 from headrace.windowing.column import mapped
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 ROWS: Final = 1 << 20
 """Maximum number of buffered elements before a shuffle."""
@@ -92,6 +93,14 @@ class KeyedWrite(Operator):
         execution = Execution.BATCH if self.batch else Execution.SPARK
         self._path = self.step.path(execution)
         self._precombiner = self.step.precombiner(execution)
+        if not self.batch:
+            self.note_before({})
+
+    def note_before(self, watermarks: Mapping[str, int]) -> None:
+        """Take the watermarks of sources before the batch, by label, as far as they are known."""
+        if self.step.timed_by:
+            known = (watermarks.get(label, MAX_MICROS) for label in self.step.timed_by)
+            self._precombiner.watermark = min(known)
 
     def push(self, bundle: Bundle) -> None:
         """Add a bundle; send the precombined elements whenever the buffer is full."""
@@ -140,12 +149,12 @@ class KeyedWrite(Operator):
         collect, keep = self._path.collect, self._path.keep
         if collect is Collect.ROWS:
             return blocks_of_rows(self._precombiner.rows(), self.groups)
-        counted = keep in WITH_COUNTS
-        once = keep is Keep.WINDOWS or (self.batch and keep is Keep.SESSIONS)
-        if collect is not Collect.ELEMENTS and (counted or once):
+        merged = keep is Keep.SESSIONS and collect is Collect.SESSIONS
+        counted = keep in WITH_COUNTS or (merged and not self.batch)
+        if collect is not Collect.ELEMENTS and (counted or merged or keep is Keep.WINDOWS):
             return blocks_of_columns(self._precombiner.columns(), self.groups, counted)
-        trigger = self.step.strategy.trigger
-        return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)
+        predicates = tuple(self.step.strategy.trigger.predicates)
+        return blocks_of_arrivals(self._precombiner.drain(), self.groups, predicates)
 
 
 def _payload(label: str, value: object) -> bytes:

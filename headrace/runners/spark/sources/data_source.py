@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from itertools import count
+from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
 import attrs
@@ -30,10 +31,11 @@ from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import Packed, reduced
-from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
+from headrace.runners.spark.shuffle.control_rows import BEFORE, CONTROL, Control
 from headrace.runners.spark.shuffle.wire import REPORT, SCHEMA, StageRow, dumps
 from headrace.runners.spark.sources.range_rows import observed_by_driver, rows_of_ranges
 from headrace.runners.spark.sources.read_elements import pack_read
+from headrace.runners.spark.sources.watermarks_before import watermarks_before
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.pipelines.graph import Read
@@ -66,6 +68,8 @@ class SourcePlan:
         width: number of tasks among which the elements of a round are divided.
         drain: a file; once it exists, reading stops and watermarks go to the end of time.
         pause: a file; while it exists, no round starts.
+        observed: a file with the watermarks of sources that the workers observe; it is written when a batch
+            is delivered.
         natives: labels of sources that Spark reads itself.
         until_caught_up: whether sources end when all their present records are read.
         workers: the sources that the workers read.
@@ -80,6 +84,7 @@ class SourcePlan:
     width: int
     drain: str
     pause: str
+    observed: str = ""
     natives: tuple[str, ...] = ()
     until_caught_up: bool = False
     workers: WorkerReads = NO_WORKER_READS
@@ -200,7 +205,7 @@ class RoundsReader(DataSourceStreamReader):
         bundles = self._prefetched.pop(after.round, None)
         if bundles is None:
             bundles = self._rounds.replay(before, after)
-        return self._input_partitions(after, bundles)
+        return self._input_partitions(before, after, bundles)
 
     @transported
     def commit(self, end: dict[str, Any]) -> None:
@@ -219,7 +224,9 @@ class RoundsReader(DataSourceStreamReader):
         done = after.done and not new
         return Control(after.round, after.now, watermarks, done, after.draining)
 
-    def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
+    def _input_partitions(
+        self, before: Position, after: Position, bundles: dict[str, Any]
+    ) -> list[InputPartition]:
         refuse_pickle(self._plan.no_pickle)
         control = self._control(after)
         tasks: list[list[StageRow]] = [[] for _ in range(self._plan.width)]
@@ -241,7 +248,11 @@ class RoundsReader(DataSourceStreamReader):
                     content = _content(read, after.now, piece)
                     tasks[number].append(StageRow(0, index, next(order), content))
         self._rounds.note_size(sum(len(row.payload) for rows in tasks for row in rows))
-        return [TaskRows(tuple(rows)) for rows in tasks if rows]
+        first = StageRow(0, BEFORE, 0, dumps(self._watermarks(before)))
+        return [TaskRows((first, *rows)) for rows in tasks if rows]
+
+    def _watermarks(self, before: Position) -> dict[str, int]:
+        return watermarks_before(before, self._plan.workers.observed, Path(self._plan.observed))
 
 
 def _pieces(bundle: Bundle, index: int, tasks: int) -> Iterator[tuple[int, Bundle]]:

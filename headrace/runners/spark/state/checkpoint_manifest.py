@@ -16,8 +16,8 @@ import json
 import pathlib
 import re
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeGuard
 
 import attrs
 from pyspark.sql import Column, SparkSession
@@ -36,6 +36,7 @@ from headrace.runners.plan.planning import (
 from headrace.runners.spark.cluster.spark_versions import minor, spark_version
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.sources.native import native_labels
+from headrace.runners.spark.sources.watermarks_before import untimed
 from headrace.runners.spark.sources.worker_reads import observed_labels
 from headrace.runners.spark.state.lease_files import (
     DIRECTORY,
@@ -68,6 +69,8 @@ class Manifest:
         observed: labels of the sources that the workers read and whose watermarks are in Spark's state.
         spark: Spark's minor version.
         data: the format of stored data.
+        timed: for groupings that know which elements are late, the labels of the sources by whose watermarks
+            they do, since their state began.
         finished: whether the run is finished.
         headrace: the version of Headrace that wrote it last, or an earlier one with the same formats.
         directory: where the checkpoint was then.
@@ -83,6 +86,7 @@ class Manifest:
     observed: tuple[str, ...]
     spark: str
     data: int
+    timed: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     finished: bool = False
     headrace: str = ""
     directory: str = ""
@@ -113,8 +117,13 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
         observed=observed_labels(plan),
         spark=minor(spark),
         data=FORMAT,
+        timed={label: s.timed_by for label, s in plan.steps.items() if _is_timed(s)},
         headrace=VERSION,
     )
+
+
+def _is_timed(step: StepWithState) -> TypeGuard[KeyedStep]:
+    return isinstance(step, KeyedStep) and bool(step.timed_by)
 
 
 def _properties(step: StepWithState) -> dict[str, str]:
@@ -161,11 +170,16 @@ def _name_of(combine_fn: CombineFn) -> str:
 
 
 def as_stored(plan: Plan, before: Manifest) -> Plan:
-    """Return a plan whose groupings with a late output keep what a checkpoint has of them.
+    """Return a plan whose groupings fit what a checkpoint has of them.
 
-    Earlier versions kept full states of all keys of such a grouping.
+    Earlier versions kept full states of all keys of a grouping with a late output. If a grouping has other
+    sources than when its state began, its watermark can be later than theirs.
     """
     steps = {label: _as_stored(s, before.steps.get(label, {})) for label, s in plan.steps.items()}
+    for label, step in steps.items():
+        sources = tuple(before.timed.get(label, ()))
+        if label in before.steps and _is_timed(step) and step.timed_by != sources:
+            steps[label] = untimed(step)
     return attrs.evolve(plan, steps=steps)
 
 

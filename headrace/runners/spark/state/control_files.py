@@ -33,6 +33,11 @@ class ControlFiles:
         return self.directory / "resumes"
 
     @property
+    def observed(self) -> Path:
+        """The watermarks after the last batch of sources that the workers observe."""
+        return self.directory / "observed"
+
+    @property
     def delivered(self) -> Path:
         """The size of what the workers have read in the last batch."""
         return self.directory / "delivered"

@@ -1,0 +1,69 @@
+"""The watermarks of sources before a batch, by which the workers that read know which elements are not late.
+
+A grouping decides about late elements by its watermark before the batch. If all groupings before it are none,
+that is the least watermark of its sources before the batch: it is in Spark's offset log, or the driver has
+seen it at the end of the batch before. So a worker that reads need not send elements for a late output, and
+sessions can merge before the shuffle. Any later watermark would do, too: then the worker sends elements of
+which the grouping finds that they are not late. An earlier one would not. So a grouping whose sources were
+changed since its state began does not count on it, nor one with sources that Spark reads itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import attrs
+
+from headrace.runners.contents.grouping_paths import Execution
+from headrace.runners.plan.planning import KeyedStep, Plan, StepWithState
+from headrace.runners.sources.source_positions import Position
+from headrace.runners.spark.shuffle.control_rows import Control
+from headrace.runners.spark.sources.native import native_labels
+from headrace.sdk.pipelines.graph import Read
+
+
+def with_timed_groupings(planned: Plan) -> Plan:
+    """Return a plan whose groupings know the sources by whose watermarks elements are late, if they can."""
+    natives = {*native_labels(planned)}
+
+    def timed(label: str, step: StepWithState) -> StepWithState:
+        if not isinstance(step, KeyedStep) or planned.depths[label] != 1:
+            return step
+        reads = {node.label for node in planned.graph.upstream(label) if isinstance(node, Read)}
+        return step if reads & natives else attrs.evolve(step, timed_by=tuple(sorted(reads)))
+
+    steps = {label: timed(label, step) for label, step in planned.steps.items()}
+    return attrs.evolve(planned, steps=steps)
+
+
+def untimed(step: KeyedStep) -> KeyedStep:
+    """Return a step that does not know which elements are late.
+
+    It takes elements if it collects them in another way; if its source reads tables, they are made of rows.
+    """
+    found = attrs.evolve(step, timed_by=())
+    alike = found.path(Execution.SPARK) == step.path(Execution.SPARK)
+    return attrs.evolve(found, tables=step.tables and alike)
+
+
+def write_observed(path: Path, control: Control, observed: Iterable[str]) -> None:
+    """Write the watermarks of observed sources at the end of a batch, with its round."""
+    found = {label: control.watermarks[label] for label in observed}
+    path.write_text(json.dumps([control.round, found]))
+
+
+def watermarks_before(before: Position, observed: Collection[str], path: Path) -> dict[str, int]:
+    """Return the watermarks of sources before a round, by label, as far as they are known.
+
+    Args:
+        before: the end of the round before.
+        observed: labels of the sources whose watermarks are not in positions.
+        path: where those of a round are (:func:`write_observed`).
+    """
+    known = {label: w for label, w in before.watermarks.items() if label not in observed}
+    if observed and path.is_file():
+        number, found = json.loads(path.read_text())
+        known.update(found if number == before.round else {})
+    return known
