@@ -313,7 +313,8 @@ def test_a_bug_seeded_where_the_watermark_is_known_is_found(
     bug: Any, windows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trigger = AfterWatermark(late=AfterCount(1))
-    step = step_of(windows, GROUPINGS["sum"], trigger=trigger, late_output_tag="late")
+    how = {"trigger": trigger, "accumulation_mode": AccumulationMode.RETRACTING}
+    step = step_of(windows, GROUPINGS["sum"], late_output_tag="late", **how)
     bug(monkeypatch)
     assert_found(lambda some: check_timed(step, some))
 
