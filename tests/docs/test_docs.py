@@ -20,7 +20,7 @@ from tests.docs.doc_pages import (
     steps,
 )
 from tests.docs.run_pages import agree, run_page, run_page_in_subprocess, run_program, run_python
-from tests.faults.days import on_days
+from tests.faults.days import in_turns
 from tests.support.repository import ROOT
 from tests.support.services import redis
 
@@ -77,17 +77,13 @@ def servers_of(page: Path) -> Iterator[dict[str, str]]:
 
 
 SPARK_PAGES = [page for page in PAGES_WITH_CODE if needs_spark(page)]
-
-
-def turns(page: Path) -> list[pytest.MarkDecorator]:
-    """Each starts a Spark of its own, and some are killed and resumed: they take turns in `make test`."""
-    day = SPARK_PAGES.index(page) % 3
-    return [pytest.mark.slow, pytest.mark.chaos, on_days(day, every=3)]
+"""Each starts a Spark of its own, and some are killed and resumed."""
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=name(page), marks=turns(page)) for page in SPARK_PAGES]
+    "page",
+    [pytest.param(p, id=name(p), marks=in_turns(n)) for n, p in enumerate(SPARK_PAGES)],
 )
 def test_a_page_on_spark_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     skip_if_not_installed(page)

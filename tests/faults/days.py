@@ -31,6 +31,11 @@ def on_days(first: int, *, every: int) -> pytest.MarkDecorator:
     return pytest.mark.sampled if first == DAY % every else pytest.mark.chaos
 
 
+def in_turns(number: int) -> list[pytest.MarkDecorator]:
+    """The marks of one of many long tests of a kind, of which each day has a third."""
+    return [pytest.mark.slow, pytest.mark.chaos, on_days(number % 3, every=3)]
+
+
 def own_kills(*, of_ten: int) -> range:
     """The numbers of the kills of a test that has this many for ten of HEADRACE_KILLS, or for fewer."""
     first = TURN % 5 if KILLS <= SAMPLE else FIRST // 10

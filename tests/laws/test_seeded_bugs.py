@@ -58,6 +58,7 @@ from headrace.triggers.pane import PaneInfoTiming
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import FINISHED, NEVER
 from headrace.windowing.time.timestamps import MIN_MICROS
+from tests.faults.days import in_turns
 from tests.support.repository import ROOT
 
 CASES = 300
@@ -438,8 +439,10 @@ BUGS = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.patch.__name__)
+@pytest.mark.parametrize(
+    "bug",
+    [pytest.param(b, id=b.patch.__name__, marks=in_turns(n)) for n, b in enumerate(BUGS)],
+)
 def test_a_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug.patch(monkeypatch)
     report = check_runner(

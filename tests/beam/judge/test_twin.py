@@ -30,6 +30,7 @@ from headrace.triggers import AccumulationMode, AfterWatermark, DefaultTrigger
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from tests.beam.reference.cases import is_shared
 from tests.beam.reference.comparison import compare
+from tests.faults.days import in_turns
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -121,9 +122,10 @@ def timestamps_are_at_the_end(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(strategies._COMBINERS, combiner, TimestampCombiner.OUTPUT_AT_EOW)
 
 
-@pytest.mark.parametrize(
-    "bug", [late_trigger_is_lost, panes_are_discarded, timestamps_are_at_the_end]
-)
+BUGS = [late_trigger_is_lost, panes_are_discarded, timestamps_are_at_the_end]
+
+
+@pytest.mark.parametrize("bug", [pytest.param(b, marks=in_turns(n)) for n, b in enumerate(BUGS)])
 def test_a_bug_seeded_in_the_translation_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ from tests.beam.judge.twin.running import (
     packed_by_beam,
     packed_natively,
 )
+from tests.faults.days import in_turns
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -136,7 +137,10 @@ def programs_that(verb: str) -> st.SearchStrategy[Program]:
     return programs().filter(does) if verb else programs()
 
 
-@pytest.mark.parametrize(("bug", "verb"), BUGS, ids=[bug.__name__ for bug, _ in BUGS])
+@pytest.mark.parametrize(
+    ("bug", "verb"),
+    [pytest.param(*b, id=b[0].__name__, marks=in_turns(n)) for n, b in enumerate(BUGS)],
+)
 def test_a_bug_seeded_in_the_translation_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

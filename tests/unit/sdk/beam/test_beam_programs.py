@@ -11,15 +11,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.faults.days import on_days
+from tests.faults.days import in_turns
 
 PROGRAMS = sorted((Path(__file__).parent / "beam_programs").glob("*.py"))
-LONG = [pytest.mark.slow, pytest.mark.chaos]
-PROGRAMS_ON_DAYS = [
-    pytest.param(path, id=path.stem, marks=[*LONG, on_days(number % 3, every=3)])
-    for number, path in enumerate(PROGRAMS)
+PROGRAMS_IN_TURNS = [
+    pytest.param(path, id=path.stem, marks=in_turns(number)) for number, path in enumerate(PROGRAMS)
 ]
-"""Beam takes up to half a minute for each, so they take turns in `make test`."""
+"""Beam takes up to half a minute for each."""
 
 
 def run(path, source, monkeypatch):
@@ -37,7 +35,7 @@ def test_it_runs_here(path, monkeypatch) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Beam is not installed")
-@pytest.mark.parametrize("path", PROGRAMS_ON_DAYS)
+@pytest.mark.parametrize("path", PROGRAMS_IN_TURNS)
 def test_it_runs_on_beam(path, monkeypatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
