@@ -11,13 +11,13 @@ PlainPrecombiner         groupings that need only values and windows
 SessionPrecombiner       the same, for windows that merge if they overlap, if dropped elements
                          are known
 ElementPrecombiner       all others: timestamps of panes, retractions, predicates
-LateApart                the first and the next with a late output; of the second and the last each
-                         keeps late elements itself
 NumberPrecombiner        sums and counts, without a list of values, if each window has only one
                          pane
 RowPrecombiner           the second of these with a late output, if dropped elements are not known
 TablePrecombiner         the first and the last of these, if the elements are the rows of tables
 TableSessionPrecombiner  the second of these, for sessions with a fixed gap, likewise
+LateApart                late elements as they are, and all others by one of these, for a late output
+                         of windows that do not merge; sessions do so themselves
 =======================  =======================================================================
 """
 

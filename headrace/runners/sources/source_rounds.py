@@ -216,7 +216,8 @@ class SourceRounds:
             if self._must_wait(reader, before) and isinstance(reader, PartitionReader):
                 reader.limit = 0
             with label_errors(label):
-                reads[label], bundles[label] = reader.read(start, now)
+                read, bundles[label] = reader.read(start, now)
+            reads[label] = read.after(start)
             now = reader.time_after(start, now)
         after = Position(before.round + 1, now, reads, limit)
         unchanged = after.progress == before.progress and not any(map(_rows, bundles.values()))

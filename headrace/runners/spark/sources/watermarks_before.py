@@ -1,7 +1,7 @@
 """The watermarks of sources before a batch, by which the workers that read know which elements are not late.
 
-A grouping decides about late elements by its watermark before the batch. If all groupings before it are none,
-that is the least watermark of its sources before the batch: it is in Spark's offset log, or the driver has
+A grouping decides about late elements by its watermark before the batch. If no grouping comes before it, that
+is the least watermark of its sources: the latest that each had is in Spark's offset log, or the driver has
 seen it at the end of the batch before. So a worker that reads need not send elements for a late output, and
 sessions can merge before the shuffle. Any later watermark would do, too: then the worker sends elements of
 which the grouping finds that they are not late. An earlier one would not. So a grouping whose sources were
@@ -62,8 +62,10 @@ def watermarks_before(before: Position, observed: Collection[str], path: Path) -
         observed: labels of the sources whose watermarks are not in positions.
         path: where those of a round are (:func:`write_observed`).
     """
-    known = {label: w for label, w in before.watermarks.items() if label not in observed}
+    reached = before.reached
+    known = {label: watermark for label, watermark in reached.items() if label not in observed}
     if observed and path.is_file():
         number, found = json.loads(path.read_text())
-        known.update(found if number == before.round else {})
+        if number == before.round:
+            known.update((label, max(w, reached.get(label, w))) for label, w in found.items())
     return known

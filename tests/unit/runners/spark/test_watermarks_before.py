@@ -29,7 +29,7 @@ from headrace.runners.spark.state.checkpoint_manifest import Manifest, as_stored
 from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
-from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 TENS = FixedWindows(10)
 HOW: dict[str, Any] = {
@@ -100,7 +100,9 @@ def test_columns_are_collected_only_as_long_as_it_knows_it() -> None:
 
 
 def position(number: int, **watermarks: int) -> Position:
-    return Position(number, 0, {name: ReadPosition(watermark=w) for name, w in watermarks.items()})
+    start = ReadPosition()
+    reads = {name: ReadPosition(watermark=w).after(start) for name, w in watermarks.items()}
+    return Position(number, 0, reads)
 
 
 def test_watermarks_are_those_of_the_position_and_of_the_batch_before(tmp_path: Path) -> None:
@@ -110,6 +112,24 @@ def test_watermarks_are_those_of_the_position_and_of_the_batch_before(tmp_path: 
     assert watermarks_before(before, {"worker"}, path) == {"driver": 7, "worker": 9}
     later = attrs.evolve(before, round=4)
     assert watermarks_before(later, {"worker"}, path) == {"driver": 7}
+
+
+def test_a_watermark_that_falls_counts_as_the_latest_one(tmp_path: Path) -> None:
+    """All partitions were finished, and then there was a new one."""
+    ended = position(3, driver=MAX_MICROS, worker=MAX_MICROS)
+    again = position(4, driver=7, worker=MIN_MICROS)
+    reads = {label: read.after(ended.reads[label]) for label, read in again.reads.items()}
+    before, path = attrs.evolve(again, reads=reads), tmp_path / "observed"
+    write_observed(path, Control(4, 0, {"driver": 7, "worker": 9}, False), ["worker"])
+    found = watermarks_before(before, {"worker"}, path)
+    assert found == {"driver": MAX_MICROS, "worker": MAX_MICROS}
+
+
+def test_positions_of_earlier_versions_have_only_the_watermark() -> None:
+    stored = ReadPosition(("a",), (), 7, None, 9).__getstate__()
+    restored = ReadPosition.__new__(ReadPosition)
+    restored.__setstate__({name: value for name, value in stored.items() if name != "reached"})
+    assert restored == ReadPosition(("a",), (), 7, None, 7)
 
 
 def manifest(found: Plan) -> Manifest:
