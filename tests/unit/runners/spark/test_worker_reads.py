@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +36,22 @@ from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing import capture
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
-from headrace.windowing import FixedWindows
+from headrace.windowing import FixedWindows, Sessions
 
 LIMIT = 5
+NAMES = ("reported", "delay", "percentile", "files")
 LATE = hr.WindowInto(
     FixedWindows(10),
     trigger=AfterWatermark(late=AfterCount(1)),
     accumulation_mode=AccumulationMode.DISCARDING,
     allowed_lateness=15,
+)
+VISITS = hr.WindowInto(
+    Sessions(4),
+    trigger=AfterWatermark(late=AfterCount(1)),
+    accumulation_mode=AccumulationMode.DISCARDING,
+    allowed_lateness=2,
+    late_output_tag="late",
 )
 
 
@@ -100,8 +108,8 @@ class Log(UnboundedSource[Any]):
         return max(0, end * 2.5 - 4) if self.reports else None
 
 
-def build(p: hr.Pipeline, home: Path) -> tuple[list[Log], Any]:
-    """Sources of each kind: their sums by key and window, with late panes."""
+def build(p: hr.Pipeline, home: Path) -> tuple[list[Log], list[Any]]:
+    """Sources of each kind: their values by window and by session, with late panes, and late elements."""
     logs = {
         "reported": (Log(home / "reported", reports=True), None),
         "delay": (Log(home / "delay", splits=True), hr.BoundedOutOfOrderness(0)),
@@ -118,24 +126,32 @@ def build(p: hr.Pipeline, home: Path) -> tuple[list[Log], Any]:
     )
     pairs = flights | "pairs" >> hr.Map(lambda row: (row.k, row.n))
     found.append(pairs | "file sums" >> Sums("files"))
-    return [log for log, _ in logs.values()], capture(tuple(found) | hr.Flatten())
+    kinds = [kind | f"kind {n}" >> hr.Flatten() for n, kind in enumerate(zip(*found, strict=True))]
+    captured = [capture(kind, f"captured {n}") for n, kind in enumerate(kinds)]
+    return [log for log, _ in logs.values()], captured
 
 
 @attrs.frozen
 class Sums(hr.PTransform):
-    """The values of each key and window, with the name of their source."""
+    """The values of each key in windows and sessions, and late elements, with the name of their source."""
 
     name: str
 
     def expand(self, pcoll: Any) -> Any:
         name = self.name
         groups = pcoll | LATE | hr.GroupByKey()
-        return groups | hr.MapTuple(lambda key, values: (name, key, sorted(values)))
+        named = groups | hr.MapTuple(lambda key, values: (name, key, sorted(values)))
+        visits = pcoll | "into visits" >> VISITS | "visits" >> hr.GroupByKey()
+        of_visits = visits | "of visits" >> hr.MapTuple(
+            lambda key, some: ("visits", name, key, sorted(some))
+        )
+        late = visits.late | "late" >> hr.MapTuple(lambda key, value: ("late", name, key, value))
+        return named, of_visits, late
 
 
 def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], dict[str, int], list[Any]]:
     """The sources, what each has counted, and the elements of a stream with their windows and panes."""
-    for name in ("reported", "delay", "percentile", "files"):
+    for name in NAMES:
         (home / name).mkdir(parents=True)
     log = Log(home)
     for name, rows in (("a", range(8)), ("b", range(8, 21))):
@@ -158,7 +174,8 @@ def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], dict[str, in
         {each.key.step: each.result for each in records},
         sorted(
             (e.value[0], e.pane.timing.name, repr(e.value), repr(e.windows), e.timestamp.micros)
-            for e in captured.elements
+            for each in captured
+            for e in each.elements
         ),
     )
 
@@ -245,7 +262,13 @@ def test_windows_and_panes_are_those_of_the_local_runner(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     _, counted, expected = panes("local", tmp_path / "local")
-    assert len({(name, timing) for name, timing, *_ in expected}) == 8
+    both, others = {"ON_TIME", "LATE"}, {("late", "UNKNOWN")}
+    kinds = {(name, timing) for name, timing, *_ in expected}
+    assert kinds == {*product([*NAMES, "visits"], both), *others}
+    late = {
+        name for name in NAMES for kind, _, value, *_ in expected if f"'late', {name!r}" in value
+    }
+    assert late == {*NAMES}
     logs, counts, found = panes(SparkRunner(spark), tmp_path / "spark", "--key-groups=2")
     assert found == expected
     assert counts == counted == dict.fromkeys(counted, sum(logs[0].ends)) != {}
