@@ -63,7 +63,7 @@ class KeyedStep:
         facts: all that decides how it is executed.
         tables: whether its input is tables (:mod:`headrace.runners.plan.table_steps`).
         timed_by: labels of the sources before it, if their watermarks are known on Spark where its input is
-            collected (:mod:`headrace.runners.spark.sources.watermarks_before`).
+            collected (:mod:`headrace.runners.spark.sources.timed_groupings`).
     """
 
     node: GroupByKey | CombinePerKey

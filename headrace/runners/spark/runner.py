@@ -17,7 +17,7 @@ from headrace.runners.spark.cluster.options import spark_settings
 from headrace.runners.spark.cluster.paths import check_paths
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.pushdown.pushing import pushed_down
-from headrace.runners.spark.sources.watermarks_before import with_timed_groupings
+from headrace.runners.spark.sources.timed_groupings import with_timed_groupings
 from headrace.runners.spark.stage import worker_nodes
 from headrace.runners.spark.stream_run import StreamRun
 from headrace.sdk.observing.options import check_run

@@ -36,7 +36,7 @@ from headrace.runners.plan.planning import (
 from headrace.runners.spark.cluster.spark_versions import minor, spark_version
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.sources.native import native_labels
-from headrace.runners.spark.sources.watermarks_before import untimed
+from headrace.runners.spark.sources.timed_groupings import untimed
 from headrace.runners.spark.sources.worker_reads import observed_labels
 from headrace.runners.spark.state.lease_files import (
     DIRECTORY,

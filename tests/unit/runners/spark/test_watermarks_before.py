@@ -19,12 +19,8 @@ from headrace.runners.plan.planning import KeyedStep, Plan, plan
 from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.sources.source_positions import Position, ReadPosition
 from headrace.runners.spark.shuffle.control_rows import Control
-from headrace.runners.spark.sources.watermarks_before import (
-    untimed,
-    watermarks_before,
-    with_timed_groupings,
-    write_observed,
-)
+from headrace.runners.spark.sources.timed_groupings import untimed, with_timed_groupings
+from headrace.runners.spark.sources.watermarks_before import watermarks_before, write_observed
 from headrace.runners.spark.state.checkpoint_manifest import Manifest, as_stored, manifest_of
 from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
