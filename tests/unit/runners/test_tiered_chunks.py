@@ -151,10 +151,10 @@ def test_light_states_in_chunks_give_the_same_panes(
     check_in_small_chunks(step, rounds)
 
 
-@pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
 @pytest.mark.parametrize("windows", WINDOWS, ids=_name)
 @given(
     rounds=rounds,
+    grouping=st.sampled_from(list(GROUPINGS.values())),
     trigger=st.sampled_from(TRIGGERS),
     mode=st.sampled_from(AccumulationMode),
     lateness=st.sampled_from([0, 7, 30]),
