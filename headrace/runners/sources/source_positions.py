@@ -53,28 +53,24 @@ class ReadPosition:
         partitions: how far each of them has been read.
         watermark: the watermark of the source, in microseconds.
         observed: the state of its watermark estimators, by index of the partition in ``names``.
-        reached: the latest watermark so far; if a partition is new after all others were finished, the
-            watermark is earlier again.
+        earlier: the latest watermark of the rounds before; if a partition is new after all others were
+            finished, the watermark falls.
     """
 
     names: tuple[Any, ...] = ()
     partitions: tuple[Partition, ...] = ()
     watermark: int = MIN_MICROS
     observed: Any = None
-    reached: int = MIN_MICROS
+    earlier: int = MIN_MICROS
 
     def after(self, before: ReadPosition) -> ReadPosition:
         """Return this position, which is that after another."""
-        return attrs.evolve(self, reached=max(before.reached, self.watermark))
+        return attrs.evolve(self, earlier=before.reached)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return the fields by name."""
-        return attrs.asdict(self, recurse=False)
-
-    def __setstate__(self, state: Mapping[str, object]) -> None:
-        """Restore the fields; earlier versions have stored only the watermark."""
-        for name, value in {"reached": state["watermark"], **state}.items():
-            object.__setattr__(self, name, value)
+    @property
+    def reached(self) -> int:
+        """The latest watermark so far."""
+        return max(self.earlier, self.watermark)
 
     @property
     def done(self) -> bool:
@@ -187,7 +183,6 @@ def drained(position: Position) -> Position:
                 attrs.evolve(p, rows=0, splits=(), finished=True) for p in read.partitions
             ),
             watermark=MAX_MICROS,
-            reached=MAX_MICROS,
         )
         for label, read in position.reads.items()
     }

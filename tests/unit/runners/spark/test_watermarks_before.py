@@ -121,13 +121,6 @@ def test_a_watermark_that_falls_counts_as_the_latest_one(tmp_path: Path) -> None
     assert found == {"driver": MAX_MICROS, "worker": MAX_MICROS}
 
 
-def test_positions_of_earlier_versions_have_only_the_watermark() -> None:
-    stored = ReadPosition(("a",), (), 7, None, 9).__getstate__()
-    restored = ReadPosition.__new__(ReadPosition)
-    restored.__setstate__({name: value for name, value in stored.items() if name != "reached"})
-    assert restored == ReadPosition(("a",), (), 7, None, 7)
-
-
 def manifest(found: Plan) -> Manifest:
     made = json.loads(json.dumps(attrs.asdict(manifest_of(found, 8, 2, "4.3"))))
     return Manifest(**made)
