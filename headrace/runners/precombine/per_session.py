@@ -13,7 +13,7 @@ import attrs
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
-from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_window, pairs, with_late
+from headrace.runners.precombine.key_index import KeyIndex, pairs, with_late
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input, expired_until
 from headrace.sdk.pardo.binding import exploded
@@ -81,7 +81,8 @@ class SessionPrecombiner:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
         return with_late(self._sessions(), self.late.drain())
 
-    def _sessions(self) -> Iterator[tuple[Hashable, Any, list[CombinedSession]]]:
+    def _sessions(self) -> Iterator[KeyedSessions]:
+        """Remove the elements that are not late, and return each key with its sessions in order."""
         opened, self._open = self._open, {}
         closed, self._closed = self._closed, defaultdict(list)
         names, self._keys = self._keys.names, KeyIndex()
@@ -93,17 +94,9 @@ class SessionPrecombiner:
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the sessions of many keys at a time, and then late arrivals, one window at a time."""
-        late: list[tuple[Hashable, Any, Sequence[Arrival]]] = []
-
-        def rows() -> Iterator[tuple[Any, int, int, Any, int]]:
-            for identity, key, sessions, own in self.sessions():
-                if own:
-                    late.append((identity, key, own))
-                for session in sessions:
-                    yield key, *session
-
-        yield from session_columns(rows())
-        yield from arrivals_by_window(iter(late))
+        found = self._sessions()
+        yield from session_columns((key, *each) for _, key, some in found for each in some)
+        yield from self.late.columns()
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
         """Return the start and end of the window of each element."""
@@ -132,6 +125,9 @@ OpenSession = list[Any]
 
 CombinedSession = tuple[int, int, Any, int]
 """Start, end, a content, and the number of its elements."""
+
+KeyedSessions = tuple[Hashable, Any, list[CombinedSession]]
+"""The identity of a key, the key, and its sessions in order."""
 
 KeySessions = tuple[Hashable, Any, Sequence[CombinedSession], Sequence[Arrival]]
 """The identity of a key, the key, its sessions in order, and late elements in their own windows."""

@@ -17,10 +17,10 @@ from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents.groups import Groups, order_by, parts
 from headrace.runners.contents.table_contents import contents_of
-from headrace.runners.precombine.key_index import KeyIndex, with_late
+from headrace.runners.precombine.key_index import KeyIndex
 from headrace.runners.precombine.per_session import (
     CombinedSession,
-    KeySessions,
+    KeyedSessions,
     SessionPrecombiner,
 )
 from headrace.runners.precombine.per_table import alike
@@ -50,17 +50,16 @@ class TableSessionPrecombiner(SessionPrecombiner):
         else:
             super().add(bundle)
 
-    def sessions(self) -> Iterator[KeySessions]:
-        """Yield each key with its sessions in order, and with late elements in their own windows."""
+    def _sessions(self) -> Iterator[KeyedSessions]:
         tables, self._waiting = alike(self._waiting), []
         if len(tables) == 1 and not self._open:
             return self._sessions_of(tables[0])
         for table in tables:
             super().add(table)
-        return super().sessions()
+        return super()._sessions()
 
-    def _sessions_of(self, bundle: TableBundle) -> Iterator[KeySessions]:
-        """Return the keys of a table with their sessions, and with late elements."""
+    def _sessions_of(self, bundle: TableBundle) -> Iterator[KeyedSessions]:
+        """Return the keys of a table with their sessions, and keep late elements."""
         import numpy as np
 
         gap = fact(self.input.strategy.window_fn, "fixed_gap")
@@ -77,8 +76,7 @@ class TableSessionPrecombiner(SessionPrecombiner):
         named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
         keys = records.key.values(named, len(first))
         sessions = self._runs(bundle, ids, keys, gap)
-        found = zip(KeyIndex().identify(keys), keys, sessions, strict=True)
-        return with_late(found, self.late.drain())
+        return zip(KeyIndex().identify(keys), keys, sessions, strict=True)
 
     def _runs(
         self, bundle: TableBundle, ids: Any, keys: Sequence[Any], gap: int

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.precombine import Arrivals
-from headrace.runners.precombine.key_index import arrivals_of as arrivals_in_columns
+from headrace.runners.precombine.key_index import arrivals_by_key
 from headrace.runners.precombine.per_row import ElementRows
 from headrace.runners.spark.shuffle.arrival_facts import (
     ArrivalFacts,
@@ -86,8 +86,7 @@ def blocks_of_columns(
     parts: dict[int, list[Block]] = {}
     for some in columns:
         if some.elements:
-            arrivals = ((identity, key, [one]) for identity, key, one in arrivals_in_columns(some))
-            for group, blocks in blocks_of_arrivals(arrivals, groups).items():
+            for group, blocks in blocks_of_arrivals(arrivals_by_key([some]), groups).items():
                 parts.setdefault(group, []).extend(blocks)
             continue
         divide = _divide_one_window if isinstance(some.windows, repeat) else _divide

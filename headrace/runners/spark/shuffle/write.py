@@ -93,8 +93,7 @@ class KeyedWrite(Operator):
         execution = Execution.BATCH if self.batch else Execution.SPARK
         self._path = self.step.path(execution)
         self._precombiner = self.step.precombiner(execution)
-        if not self.batch:
-            self.note_before({})
+        self.note_before({})
 
     def note_before(self, watermarks: Mapping[str, int]) -> None:
         """Take the watermarks of sources before the batch, by label, as far as they are known."""

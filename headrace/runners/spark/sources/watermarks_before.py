@@ -11,17 +11,18 @@ changed since its state began does not count on it, nor one with sources that Sp
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from headrace.runners.sources.source_positions import Position
 from headrace.runners.spark.shuffle.control_rows import Control
 
 
-def write_observed(path: Path, control: Control, observed: Iterable[str]) -> None:
-    """Write the watermarks of observed sources at the end of a batch, with its round."""
-    found = {label: control.watermarks[label] for label in observed}
-    path.write_text(json.dumps([control.round, found]))
+def write_observed(path: Path, control: Control, observed: Collection[str]) -> None:
+    """Write the watermarks of observed sources at the end of a batch, with its round, if there are any."""
+    if observed:
+        found = {label: control.watermarks[label] for label in observed}
+        path.write_text(json.dumps([control.round, found]))
 
 
 def watermarks_before(before: Position, observed: Collection[str], path: Path) -> dict[str, int]:
