@@ -91,7 +91,7 @@ class EventRunner:
     def __init__(self, run: Run, watched: bool = False) -> None:
         self._graph, self._taps = graph_of(run, watched)
         self.heard = [Observation() for _ in self._taps]
-        planned = with_tables(plan(self._graph), Execution.MEMORY)
+        planned = with_tables(plan(self._graph), Execution.STREAMING)
         self._tables = planned.works_on.get(next(iter(self._graph)).label) == ON_COLUMNS
         self._executor = Executor(self._graph.nodes, operators_of(planned, batch=False))
         self._executor.open()

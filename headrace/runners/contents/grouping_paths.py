@@ -20,11 +20,11 @@ class Execution(Enum):
     BATCH = auto()
     """In batch mode, on any runner: all elements arrive at once, so that none is late."""
 
-    MEMORY = auto()
-    """In streaming mode, where the watermark is known as elements are collected: in memory, for example."""
+    STREAMING = auto()
+    """In streaming mode, where the watermark is known as elements are collected."""
 
-    SPARK = auto()
-    """In streaming mode on Spark: elements are collected before a shuffle, and the watermark is not known."""
+    SHUFFLED = auto()
+    """In streaming mode, before a shuffle, where the watermark is not known."""
 
 
 class Collect(Enum):
@@ -98,7 +98,7 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
         facts.windows is WindowMerging.SESSIONS and closes
     )
     path = _FULL if full else PATHS[execution, facts.windows][facts.panes]
-    known = execution is Execution.MEMORY and not (closes or full)
+    known = execution is Execution.STREAMING and not (closes or full)
     if facts.late_output and streaming and not known:
         one_by_one = path.keep is Keep.SESSIONS
         return attrs.evolve(path, collect=Collect.ROWS if one_by_one else Collect.ELEMENTS)
@@ -128,10 +128,10 @@ _ROWS: Final = (
     #                                         ONE   FIRST_AT_END  AFTER_COUNT  NONE_EARLY  ANY
     (Execution.BATCH, WindowMerging.ALIGNED, (_ONCE, _ONCE, _FULL, _ONCE, _FULL)),
     (Execution.BATCH, WindowMerging.SESSIONS, (None, _SESSIONS, None, _SESSIONS, _MERGED)),
-    (Execution.MEMORY, WindowMerging.ALIGNED, (_ONCE, _LATE, _EARLY, _FULL, _FULL)),
-    (Execution.MEMORY, WindowMerging.SESSIONS, (None, _SESSIONS, None, _MERGED, _MERGED)),
-    (Execution.SPARK, WindowMerging.ALIGNED, (_ONCE, _LATE, _EARLY, _FULL, _FULL)),
-    (Execution.SPARK, WindowMerging.SESSIONS, (None, _SHUFFLED, None, _FULL, _FULL)),
+    (Execution.STREAMING, WindowMerging.ALIGNED, (_ONCE, _LATE, _EARLY, _FULL, _FULL)),
+    (Execution.STREAMING, WindowMerging.SESSIONS, (None, _SESSIONS, None, _MERGED, _MERGED)),
+    (Execution.SHUFFLED, WindowMerging.ALIGNED, (_ONCE, _LATE, _EARLY, _FULL, _FULL)),
+    (Execution.SHUFFLED, WindowMerging.SESSIONS, (None, _SHUFFLED, None, _FULL, _FULL)),
 )
 
 PATHS: Final = {

@@ -237,7 +237,7 @@ def streaming_group(
 
     The arguments are those of :func:`batch_group`.
     """
-    execution = Execution.MEMORY if received is None else Execution.SPARK
+    execution = Execution.STREAMING if received is None else Execution.SHUFFLED
     keep, collected = step.path(execution).keep, received or step.precombiner(execution)
     grouping = step.grouping()
     full = KeyedTable(grouping)

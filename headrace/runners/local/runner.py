@@ -77,7 +77,7 @@ class LocalRun(PipelineResult):
         self._clock = WallClock()
         planned = with_tables(
             plan(graph, bool(standard.check_mutation), bool(standard.no_pickle)),
-            Execution.BATCH if self._batch else Execution.MEMORY,
+            Execution.BATCH if self._batch else Execution.STREAMING,
         )
         self._reads = reads_of(planned)
         self._tables = tables_read(planned)

@@ -181,7 +181,7 @@ def _kind(node: Node) -> str:
 def _described(step: StepWithState) -> tuple[Iterable[tuple[str, str]], Iterable[tuple[str, str]]]:
     """Return what a step does with windows, and what it keeps."""
     if isinstance(step, KeyedStep):
-        keep = step.path(Execution.MEMORY).keep
+        keep = step.path(Execution.STREAMING).keep
         return _grouping(step), [("keeps", keep.value), ("content", _content(step))]
     if isinstance(step.node, SplittableParDo):
         return [("windows", repr(step.strategy.window_fn))], _restrictions(step.node)

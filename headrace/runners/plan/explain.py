@@ -63,7 +63,9 @@ def explain(graph: Graph, format: Format = "text", planned: Plan | None = None) 
         raise PipelineError(
             f"there is no format {format!r} of a plan", remedy=f"use one of {', '.join(_FORMATS)}"
         )
-    return Explanation.of(describe(planned or with_tables(plan(graph), Execution.MEMORY)), format)
+    return Explanation.of(
+        describe(planned or with_tables(plan(graph), Execution.STREAMING)), format
+    )
 
 
 def _text(described: PlanDescription) -> str:

@@ -62,8 +62,8 @@ class KeyedStep:
         windows_are_reused: whether a downstream grouping merges the windows of its panes again.
         facts: all that decides how it is executed.
         tables: whether its input is tables (:mod:`headrace.runners.plan.table_steps`).
-        timed_by: labels of the sources before it, if their watermarks are known on Spark where its input is
-            collected (:mod:`headrace.runners.spark.sources.timed_groupings`).
+        timed_by: labels of the sources before it, if their watermarks are known where its input is collected
+            before a shuffle.
     """
 
     node: GroupByKey | CombinePerKey
@@ -129,8 +129,8 @@ class KeyedStep:
 
     def path(self, execution: Execution) -> GroupingPath:
         """Return how the step is executed."""
-        known = execution is Execution.SPARK and self.timed_by
-        return path_of(self.facts, Execution.MEMORY if known else execution)
+        known = execution is Execution.SHUFFLED and self.timed_by
+        return path_of(self.facts, Execution.STREAMING if known else execution)
 
     def precombiner(self, execution: Execution) -> GroupInput:
         """Return a new, empty precombiner for this step's input."""

@@ -78,4 +78,4 @@ def _planned(graph: Graph, options: PipelineOptions) -> Plan:
     planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
     if not is_streaming(graph, options):
         return with_table_sources(with_tables(planned, Execution.BATCH))
-    return with_table_sources(with_tables(with_timed_groupings(planned), Execution.SPARK))
+    return with_table_sources(with_tables(with_timed_groupings(planned), Execution.SHUFFLED))

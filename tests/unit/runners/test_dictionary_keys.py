@@ -133,7 +133,7 @@ def test_watched_files_keep_keys_as_numbers(tmp_path):
     how["watermark"] = hr.BoundedOutOfOrderness(0)
     watched = p | "Read" >> hr.io.ReadFromParquet(str(tmp_path / "*.parquet"), **how)
     summed(watched | hr.WindowInto(MINUTES))
-    sources: Any = with_tables(plan(p.graph), Execution.MEMORY).table_sources
+    sources: Any = with_tables(plan(p.graph), Execution.STREAMING).table_sources
     assert sources["Read"].files.keys == ("shop",)
 
 

@@ -101,7 +101,7 @@ PRECOMBINERS = {
 }
 READ_BY = {
     Execution.BATCH: {Keep.WINDOWS: "columns", Keep.SESSIONS: "columns", Keep.FULL: "drain"},
-    Execution.MEMORY: {
+    Execution.STREAMING: {
         Keep.WINDOWS: "columns",
         Keep.LATE_WINDOWS: "columns",
         Keep.EARLY_WINDOWS: "columns",
@@ -137,14 +137,14 @@ def test_numbers_are_added_only_where_each_window_has_one_pane(execution: Execut
             assert (facts.contents, path.keep) == (ContentKind.NUMBERS, Keep.WINDOWS)
 
 
-@pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.SPARK])
+@pytest.mark.parametrize("execution", [Execution.STREAMING, Execution.SHUFFLED])
 def test_what_must_be_seen_is_collected_by_element(execution: Execution) -> None:
     for facts in SHEETS:
         if facts.needs is not Needs.VALUES:
             assert path_of(facts, execution) == GroupingPath(Collect.ELEMENTS, Keep.FULL)
 
 
-@pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.SPARK])
+@pytest.mark.parametrize("execution", [Execution.STREAMING, Execution.SHUFFLED])
 def test_a_late_output_changes_how_elements_are_collected_and_not_what_is_kept(
     execution: Execution,
 ) -> None:
@@ -153,7 +153,7 @@ def test_a_late_output_changes_how_elements_are_collected_and_not_what_is_kept(
         if facts.late_output and facts.needs is Needs.VALUES:
             before = path_of(attrs.evolve(facts, late_output=False), execution)
             alone = facts.windows is not WindowMerging.CUSTOM and not facts.may_finish
-            known = alone and execution is Execution.MEMORY
+            known = alone and execution is Execution.STREAMING
             collect = Collect.ROWS if before.keep is Keep.SESSIONS else Collect.ELEMENTS
             expected = before if known else attrs.evolve(before, collect=collect)
             assert path_of(facts, execution) == expected

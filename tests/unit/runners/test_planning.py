@@ -193,7 +193,7 @@ KINDS = [
 @pytest.mark.parametrize(("windows", "more", "kind"), KINDS)
 def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     _ = words | pairs() | hr.WindowInto(windows, **more) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").precombiner(Execution.SPARK)) is kind
+    assert type(step(words, "group").precombiner(Execution.SHUFFLED)) is kind
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
         (Own(60), PlainPrecombiner),
     ],
 )
-@pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.BATCH])
+@pytest.mark.parametrize("execution", [Execution.STREAMING, Execution.BATCH])
 def test_sessions_merge_as_they_are_gathered_where_it_is_known_what_is_late(
     words, windows, kind, execution
 ):
@@ -225,8 +225,8 @@ def test_changes_are_gathered_element_by_element(words):
         accumulation_mode=AccumulationMode.RETRACTING,
     )
     _ = words | pairs() | retracting | "one" >> hr.CombinePerKey(sum) | "two" >> hr.GroupByKey()
-    assert type(step(words, "one").precombiner(Execution.MEMORY)) is PlainPrecombiner
-    assert type(step(words, "two").precombiner(Execution.MEMORY)) is ElementPrecombiner
+    assert type(step(words, "one").precombiner(Execution.STREAMING)) is PlainPrecombiner
+    assert type(step(words, "two").precombiner(Execution.STREAMING)) is ElementPrecombiner
 
 
 def test_a_node_is_read_once_by_a_step_with_two_inputs_from_it(words):

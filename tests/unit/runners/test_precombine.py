@@ -55,7 +55,7 @@ def input_of(window_fn, assigns_windows=True, **more):
     )
 
 
-def precombiner_of(input_, reduction, execution=Execution.MEMORY):
+def precombiner_of(input_, reduction, execution=Execution.STREAMING):
     """The precombiner for an input without retractions and late outputs."""
     collect = path_of(facts_of(input_.strategy), execution).collect
     return precombiner_for(collect, input_, reduction)
@@ -104,9 +104,9 @@ def settled(arrivals):
 @pytest.mark.parametrize(
     ("window_fn", "kind", "execution"),
     [
-        *((fn, PlainPrecombiner, Execution.MEMORY) for fn in ALIGNED),
-        *((fn, SessionPrecombiner, Execution.MEMORY) for fn in SESSIONS),
-        *((fn, PlainPrecombiner, Execution.SPARK) for fn in SESSIONS),
+        *((fn, PlainPrecombiner, Execution.STREAMING) for fn in ALIGNED),
+        *((fn, SessionPrecombiner, Execution.STREAMING) for fn in SESSIONS),
+        *((fn, PlainPrecombiner, Execution.SHUFFLED) for fn in SESSIONS),
     ],
 )
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])

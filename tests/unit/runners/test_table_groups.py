@@ -303,13 +303,13 @@ def contents(table, combine_fn, windows, as_tables):
     get = attrgetter("word", "rest")
     windowed = p | hr.Read(Tables([table], True)) | hr.WindowInto(windows)
     _ = windowed | hr.Map(get) | "Combine" >> hr.CombinePerKey(combine_fn)
-    step: Any = with_tables(plan(p.graph), Execution.MEMORY).steps["Combine"]
+    step: Any = with_tables(plan(p.graph), Execution.STREAMING).steps["Combine"]
     assert step.tables
     (read,) = Tables([table], True).read_tables(None)
     taken: Any = form_of_function(get)
     pairs = taken.apply(read.windowed(windows))
     rows = Bundle(pairs.values, pairs.timestamps, pairs.windows)
-    precombiner = attrs.evolve(step, tables=as_tables).precombiner(Execution.MEMORY)
+    precombiner = attrs.evolve(step, tables=as_tables).precombiner(Execution.STREAMING)
     precombiner.add(pairs if as_tables else rows)
     found = {}
     for columns in precombiner.columns():

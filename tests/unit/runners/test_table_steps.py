@@ -104,7 +104,7 @@ def test_the_plan_says_why_steps_need_elements(path):
     _ = pairs | "Visits" >> hr.WindowInto(VISITS) | hr.CombinePerKey(sum)
     _ = pairs | "List" >> hr.GroupByKey()
     _ = pairs | "Sum" >> hr.CombinePerKey(sum)
-    assert with_tables(plan(p.graph), Execution.MEMORY).works_on == {
+    assert with_tables(plan(p.graph), Execution.STREAMING).works_on == {
         "Read": "columns",
         "Some": "columns",
         "Pairs": "columns",
@@ -153,7 +153,7 @@ def test_sessions_that_merge_after_a_shuffle_take_elements(path):
     _ = pairs | "Visits" >> hr.WindowInto(hr.window.Sessions(60)) | "Sum" >> hr.CombinePerKey(sum)
     planned = plan(p.graph)
     assert with_tables(planned, Execution.BATCH).works_on["Sum"] == "columns"
-    on_spark = with_tables(planned, Execution.SPARK)
+    on_spark = with_tables(planned, Execution.SHUFFLED)
     assert on_spark.works_on["Sum"] == (
         "elements, because its windows merge after its input is collected"
     )
@@ -184,7 +184,7 @@ def test_a_grouping_of_panes_takes_elements(path):
     p = hr.Pipeline()
     pairs = p | read(path) | hr.Map(attrgetter("shop", "price"))
     _ = pairs | "Sum" >> hr.CombinePerKey(sum) | "Again" >> hr.CombinePerKey(sum)
-    planned = with_tables(plan(p.graph), Execution.MEMORY)
+    planned = with_tables(plan(p.graph), Execution.STREAMING)
     assert planned.works_on["Sum"] == "columns"
     assert "Again" not in planned.works_on
 
@@ -320,7 +320,7 @@ def test_pairs_have_no_fields(path):
     pairs = p | read(path) | hr.Map(attrgetter("shop", "price"))
     _ = pairs | "Some" >> hr.Filter(POSITIVE)
     why = "elements, because its input is pairs, which have no named fields"
-    assert with_tables(plan(p.graph), Execution.MEMORY).works_on["Some"] == why
+    assert with_tables(plan(p.graph), Execution.STREAMING).works_on["Some"] == why
     with pytest.raises(ElementError, match="has no named fields"):
         p.run()
 

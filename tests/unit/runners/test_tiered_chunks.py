@@ -147,7 +147,7 @@ def test_light_states_in_chunks_give_the_same_panes(
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
     strategy["late_output_tag"] = late
     step = step_of(windows, grouping, **strategy)
-    assume(step.path(Execution.SPARK).keep is not Keep.FULL)
+    assume(step.path(Execution.SHUFFLED).keep is not Keep.FULL)
     check_in_small_chunks(step, rounds)
 
 

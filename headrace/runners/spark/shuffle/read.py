@@ -339,7 +339,7 @@ def _counted(sessions: Iterable[OpenSession]) -> list[CombinedSession]:
 
 def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:
     """Return the reader for the blocks of a step: by columns if the step needs only contents."""
-    execution = Execution.BATCH if batch else Execution.SPARK
+    execution = Execution.BATCH if batch else Execution.SHUFFLED
     path = step.path(execution)
     if path.collect is Collect.ELEMENTS:
         return cast(GroupInput, ReadArrivals(step))
@@ -352,9 +352,9 @@ _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] 
     (Execution.BATCH, Keep.WINDOWS): ReadColumns,
     (Execution.BATCH, Keep.SESSIONS): ReadSessions,
     (Execution.BATCH, Keep.FULL): ReadArrivals,
-    (Execution.SPARK, Keep.WINDOWS): lambda step: Blocks(),
-    (Execution.SPARK, Keep.LATE_WINDOWS): ReadCounted,
-    (Execution.SPARK, Keep.EARLY_WINDOWS): ReadCounted,
-    (Execution.SPARK, Keep.SESSIONS): ReadSessionRows,
-    (Execution.SPARK, Keep.FULL): ReadArrivals,
+    (Execution.SHUFFLED, Keep.WINDOWS): lambda step: Blocks(),
+    (Execution.SHUFFLED, Keep.LATE_WINDOWS): ReadCounted,
+    (Execution.SHUFFLED, Keep.EARLY_WINDOWS): ReadCounted,
+    (Execution.SHUFFLED, Keep.SESSIONS): ReadSessionRows,
+    (Execution.SHUFFLED, Keep.FULL): ReadArrivals,
 }

@@ -90,7 +90,7 @@ class KeyedWrite(Operator):
 
     def __attrs_post_init__(self) -> None:
         """Make the precombiner."""
-        execution = Execution.BATCH if self.batch else Execution.SPARK
+        execution = Execution.BATCH if self.batch else Execution.SHUFFLED
         self._path = self.step.path(execution)
         self._precombiner = self.step.precombiner(execution)
         self.note_before({})

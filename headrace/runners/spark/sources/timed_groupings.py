@@ -30,5 +30,5 @@ def untimed(step: KeyedStep) -> KeyedStep:
     It takes elements if it collects them in another way; if its source reads tables, they are made of rows.
     """
     found = attrs.evolve(step, timed_by=())
-    alike = found.path(Execution.SPARK) == step.path(Execution.SPARK)
+    alike = found.path(Execution.SHUFFLED) == step.path(Execution.SHUFFLED)
     return attrs.evolve(found, tables=step.tables and alike)

@@ -142,7 +142,7 @@ def _properties(step: StepWithState) -> dict[str, str]:
         "timestamp combiner": strategy.timestamp_combiner.name,
         "combine function": combine,
         **step.facts.named,
-        "state": step.path(Execution.SPARK).keep.value,
+        "state": step.path(Execution.SHUFFLED).keep.value,
     }
 
 

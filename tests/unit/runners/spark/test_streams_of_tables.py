@@ -103,7 +103,7 @@ def test_all_sources_are_read_as_tables(home: Path) -> None:
     p = hr.Pipeline(argv=[])
     build(p, home, KeptBatches(), on_columns=True)
     labels = {f"Read {name}" for name, _ in reads(home)}
-    planned = with_tables(plan(p.graph), Execution.SPARK)
+    planned = with_tables(plan(p.graph), Execution.SHUFFLED)
     assert tables_read(planned) == labels
     for label in labels:
         assert f"{label!r} works on: columns" in hr.explain(p)
@@ -116,7 +116,7 @@ def test_a_worker_makes_no_elements_of_a_range(home: Path, monkeypatch: pytest.M
     for on_columns in (True, False):
         p = hr.Pipeline(argv=[])
         build(p, home, KeptBatches(), on_columns)
-        planned = with_table_sources(with_tables(plan(p.graph), Execution.SPARK))
+        planned = with_table_sources(with_tables(plan(p.graph), Execution.SHUFFLED))
         first, *_ = stage_plans(planned, 2, batch=False)
         rows = list(_ranges(planned, "Read watched parquet"))
         rows += list(_ranges(planned, "Read watched csv"))
@@ -144,7 +144,7 @@ def _ranges(planned: Any, label: str) -> Iterator[StageRow]:
 def test_what_the_driver_reads_stays_a_table(home: Path) -> None:
     p = hr.Pipeline(argv=[])
     build(p, home, KeptBatches(), on_columns=True)
-    planned = with_table_sources(with_tables(plan(p.graph), Execution.SPARK))
+    planned = with_table_sources(with_tables(plan(p.graph), Execution.SHUFFLED))
     for name in ("csv", "parquet"):
         read: Any = next(node for node in planned.graph if node.label == f"Read present {name}")
         partition, _ = read.source.partitions()

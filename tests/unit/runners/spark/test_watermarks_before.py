@@ -84,8 +84,8 @@ def test_a_grouping_that_knows_it_collects_as_in_memory(
     windows: Any, known: Collect, unknown: Collect
 ) -> None:
     found = step(planned("a", windows=windows))
-    assert found.path(Execution.SPARK).collect is known
-    assert untimed(found).path(Execution.SPARK).collect is unknown
+    assert found.path(Execution.SHUFFLED).collect is known
+    assert untimed(found).path(Execution.SHUFFLED).collect is unknown
 
 
 def test_columns_are_collected_only_as_long_as_it_knows_it() -> None:
@@ -154,7 +154,7 @@ def test_rows_with_a_late_output_are_columns_on_spark(tmp_path: Path) -> None:
         )
         pairs = rows | hr.Select("shop", "price") | hr.WindowInto(FixedWindows(10), **HOW)
         _ = pairs | "sum" >> hr.GroupBy("shop").aggregate_field("price", sum, "total")
-    found = with_tables(with_timed_groupings(plan(p.graph)), Execution.SPARK)
+    found = with_tables(with_timed_groupings(plan(p.graph)), Execution.SHUFFLED)
     (of_rows,) = (each for each in found.steps.values() if isinstance(each, KeyedStep))
     assert of_rows.tables
 
