@@ -76,7 +76,7 @@ def _can_be_batched(pipeline: TestedPipeline) -> bool:
     if any(part in node.label for part in ALONE for node in pipeline.graph):
         return False
     ends = all(isinstance(source, (BoundedSource, TestStream)) for source in pipeline.sources)
-    return ends and (not pipeline.clock_steps or len(pipeline.test_streams) == 1)
+    return ends and (not pipeline.has_clock or len(pipeline.test_streams) == 1)
 
 
 def _selection(config: pytest.Config) -> list[str]:

@@ -22,7 +22,7 @@ from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 from headrace.sdk.pipelines.runner_lookup import Runner
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.sources.source import BoundedSource
-from headrace.sdk.testing.streams.alignment import aligned, steps
+from headrace.sdk.testing.streams.alignment import aligned, times
 from tests.support.batching.merge_graphs import (
     map_nodes,
     merge_graphs,
@@ -66,15 +66,27 @@ class TestedPipeline:
         return [source for source in self.sources if isinstance(source, TestStream)]
 
     @property
-    def clock_steps(self) -> tuple[int, ...]:
-        """The advances of processing time."""
-        return next(filter(None, (steps(stream.events) for stream in self.test_streams)), ())
+    def times(self) -> list[int]:
+        """The times at which its clock stops, in microseconds."""
+        return max((times(stream.events) for stream in self.test_streams), key=len, default=[0])
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether it advances processing time."""
+        return len(self.times) > 1
+
+    @property
+    def clock(self) -> Hashable:
+        """Which clock it can share; a stream that stays open would see more of a longer one."""
+        if not self.has_clock:
+            return None
+        return tuple(self.times[-1] for stream in self.test_streams if not stream.bounded)
 
     @property
     def can_be_batched(self) -> bool:
         """Whether it ends, and has no second source if its test stream advances processing time."""
         ends = all(isinstance(source, (BoundedSource, TestStream)) for source in self.sources)
-        return ends and (not self.clock_steps or len(self.sources) == 1)
+        return ends and (not self.has_clock or len(self.sources) == 1)
 
     @property
     def batch_key(self) -> Hashable:
@@ -82,7 +94,7 @@ class TestedPipeline:
         options = self.options.get_all_options(drop_default=True, retain_unknown_options=True)
         relevant = sorted((n, repr(v)) for n, v in options.items() if n not in IRRELEVANT_OPTIONS)
         unbounded = is_unbounded(self.graph)
-        return bool(self.test_streams), unbounded, self.depth, self.clock_steps, tuple(relevant)
+        return bool(self.test_streams), unbounded, self.depth, self.clock, tuple(relevant)
 
     @property
     def depth(self) -> int:
@@ -208,6 +220,7 @@ def record_batch(
             MetricResults(
                 select_graph(metrics.containers, name), select_graph(metrics.steps, name)
             ),
+            pipeline.times if pipeline.has_clock else [],
         )
         for name, pipeline in named.items()
     }
@@ -225,7 +238,7 @@ def _with_shared_clock(graphs: dict[str, Graph]) -> dict[str, Graph]:
         for node in graph
         if isinstance(node, Read) and isinstance(node.source, TestStream)
     }
-    if not any(steps(stream.events) for stream in streams.values()):
+    if not any(len(times(stream.events)) > 1 for stream in streams.values()):
         return graphs
     new = dict(zip(streams, aligned(list(streams.values())), strict=True))
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import attrs
@@ -66,12 +67,14 @@ class Recording:
         labels: the labels of the graph, to identify it.
         received: what its sinks received, by label.
         metrics: the metrics of its steps.
+        times: where its own clock stops, in microseconds; a clock that it shares stops more often.
     """
 
     name: str
     labels: tuple[str, ...]
     received: dict[str, list[SinkInput]]
     metrics: MetricResults
+    times: Sequence[int] = ()
 
     def replay(self, graph: Graph) -> PipelineResult:
         """Give the sinks of a graph what was recorded."""
@@ -93,11 +96,18 @@ class Recording:
     def _give(self, sink: Sink, label: str, recorded: SinkInput) -> None:
         own = attrs.evolve(recorded, step=label, run=self._run_name(recorded))
         if isinstance(own, SinkBatch):
-            sink.write(own)
+            sink.write(attrs.evolve(own, now=self._time(own.now)))
         else:
             assert isinstance(sink, PartSink)
-            parts = (attrs.evolve(part, step=label, run=own.run) for part in own.written)
+            parts = (
+                attrs.evolve(part, step=label, run=own.run, now=self._time(part.now))
+                for part in own.written
+            )
             sink.commit(attrs.evolve(own, written=[sink.write_part(part) for part in parts]))
+
+    def _time(self, now: int) -> int:
+        """When its own clock would have shown what a shared clock showed."""
+        return next((time for time in self.times if time >= now), now)
 
     def _run_name(self, recorded: SinkInput) -> str:
         """A name of the run that differs between the graphs of the larger graph."""

@@ -10,7 +10,7 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import local
-from headrace.sdk.sources.scripted_stream import NO_ELEMENTS
+from headrace.sdk.sources.scripted_stream import NO_ELEMENTS, ProcessingTimeEvent
 from headrace.sdk.testing.streams.alignment import aligned
 from headrace.testing import Capture, TestStream
 from tests.model.semantics.scenarios import (
@@ -48,8 +48,13 @@ SCENARIOS = {
     "one that ends": ([arrive(at(1, "a"), at(2, "b")), END], into(FIXED), words()),
     "one that does not": ([arrive(at(1, "a")), watermark(5)], into(FIXED, EACH), words()),
     "one that drops": ([watermark(50), arrive(at(1, "a")), END], into(FIXED), hr.GroupByKey()),
-    "one with a clock": ([arrive(at(1, "a")), clock(3), clock(2), END], DELAYED, words()),
-    "the same clock": (
+    "one with a clock": ([arrive(at(1, "a")), clock(3), clock(5), END], DELAYED, words()),
+    "another clock": (
+        [clock(1), arrive(at(1, "a")), arrive(at(2, "b")), clock(1), clock(5), clock(9), END],
+        DELAYED,
+        words(),
+    ),
+    "one that stays open": (
         [clock(3), arrive(at(1, "a")), arrive(at(2, "b")), clock(2), watermark(9)],
         DELAYED,
         words(),
@@ -72,15 +77,17 @@ def run_batched(runner: Any, *names: str) -> tuple[Batches, dict[str, Played]]:
 def test_batched_pipelines_have_the_results_of_single_ones() -> None:
     runner = CountingRunner()
     batches, played = run_batched(runner, *SCENARIOS)
-    assert (batches.runs, len(runner.sizes)) == ([3, 2], 2)
+    assert (batches.runs, len(runner.sizes)) == ([3, 2, 1], 3)
     for name, found in played.items():
         assert found == perform("local", *SCENARIOS[name])
 
 
 def test_processing_times_are_those_of_the_pipeline() -> None:
-    _, played = run_batched(CountingRunner(), "one with a clock", "the same clock")
-    assert played["one with a clock"].moments == [("a", 5)]
-    assert played["the same clock"].moments == []
+    names = ["one with a clock", "another clock", "one that stays open"]
+    _, played = run_batched(CountingRunner(), *names)
+    assert played["one with a clock"].moments == [("a", 8)]
+    assert played["another clock"].moments == [("ab", 7)]
+    assert played["one that stays open"].moments == []
 
 
 @pytest.mark.spark
@@ -139,6 +146,16 @@ def test_clocks_are_aligned_by_waiting() -> None:
     one, other = (stream.events for stream in aligned([short, long]))
     assert one == (element, NO_ELEMENTS, step)
     assert other == (element, element, NO_ELEMENTS, element)
+
+
+def test_a_shared_clock_stops_where_each_clock_stops() -> None:
+    element = TestStream().add_elements(["a"]).events[0]
+    two, three, five = (ProcessingTimeEvent(seconds) for seconds in (2, 3, 5))
+    often = TestStream(events=[two, element, three, element])
+    seldom = TestStream(events=[element, five, element, element, two, element])
+    one, other = (stream.events for stream in aligned([often, seldom]))
+    assert one == (NO_ELEMENTS, NO_ELEMENTS, element, NO_ELEMENTS, element)
+    assert other == (element, two, NO_ELEMENTS, three, element, element, two, element)
 
 
 @attrs.frozen

@@ -1,59 +1,60 @@
-"""Alignment of several scripts whose clocks advance by the same steps.
+"""Alignment of several scripts, so that they share one clock.
 
-All test streams of a pipeline share one clock and advance one event at a time together. Scripts with the
-same clock steps can share it if each step is in the same round in all of them: shorter scripts are padded
-with empty events between the steps, and only one script advances the clock.
+All test streams of a pipeline share one clock and advance one event at a time together. The clock stops at
+each time at which one of the scripts has it: shorter scripts are padded with empty events, so that all are at
+the same time in the same round, and only one script advances the clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import pairwise
 
 from headrace.sdk.sources.scripted_stream import NO_ELEMENTS, Event, ProcessingTimeEvent, TestStream
+from headrace.windowing.time.timestamps import Duration
 
 StreamEvents = Sequence[Event]
 
 
-def steps(script: StreamEvents) -> tuple[int, ...]:
-    """Return the clock steps of a script, in microseconds."""
-    return tuple(e.advance_by.micros for e in script if isinstance(e, ProcessingTimeEvent))
+def times(script: StreamEvents) -> list[int]:
+    """Return the times at which the clock of a script stops, in microseconds: 0, and where each step ends."""
+    return list(_by_time(script))
 
 
 def aligned(streams: Sequence[TestStream]) -> list[TestStream]:
-    """Return streams with the same clock steps, padded so that the steps are in the same rounds."""
-    parts = [_between_steps(stream.events) for stream in streams]
-    lengths = [max(map(len, side_by_side)) for side_by_side in zip(*parts, strict=True)]
-    scripts = [_joined(streams[0].events, parts[0], lengths, moves=True)]
-    scripts += [
-        _joined(stream.events, each, lengths, moves=False)
-        for stream, each in zip(streams[1:], parts[1:], strict=True)
+    """Return streams that are at the same time in the same round; each ends after its own last event."""
+    parts = [_by_time(stream.events) for stream in streams]
+    stops = sorted({time for each in parts for time in each})
+    lengths = {time: max(len(each.get(time, ())) for each in parts) for time in stops}
+    last = [max(each) for each in parts]
+    mover = last.index(stops[-1])
+    return [
+        type(stream)(events=_padded(each, _until(lengths, last[n]), moves=n == mover))
+        for n, (stream, each) in enumerate(zip(streams, parts, strict=True))
     ]
-    return [type(each)(events=s) for each, s in zip(streams, scripts, strict=True)]
 
 
-def _between_steps(script: StreamEvents) -> list[list[Event]]:
-    """Split a script at the clock steps."""
-    parts: list[list[Event]] = [[]]
+def _by_time(script: StreamEvents) -> dict[int, list[Event]]:
+    """The events of a script at each time of its clock, in microseconds since its start."""
+    now, parts = 0, {0: list[Event]()}
     for event in script:
         if isinstance(event, ProcessingTimeEvent):
-            parts.append([])
+            now += event.advance_by.micros
+            parts[now] = []
         else:
-            parts[-1].append(event)
+            parts[now].append(event)
     return parts
 
 
-def _joined(
-    script: StreamEvents, parts: Sequence[StreamEvents], lengths: Sequence[int], moves: bool
-) -> list[Event]:
-    """Join the parts of a script, each padded to its length; the last part is not padded."""
-    clock = [event if moves else NO_ELEMENTS for event in script if _is_step(event)]
-    longer = [
-        [*part, *[NO_ELEMENTS] * (length - len(part)), step]
-        for part, length, step in zip(parts, lengths, clock, strict=False)
-    ]
-    return [*chain.from_iterable(longer), *parts[-1]]
+def _until(lengths: dict[int, int], last: int) -> dict[int, int]:
+    return {time: length for time, length in lengths.items() if time <= last}
 
 
-def _is_step(event: Event) -> bool:
-    return isinstance(event, ProcessingTimeEvent)
+def _padded(parts: dict[int, list[Event]], lengths: dict[int, int], moves: bool) -> list[Event]:
+    """Join the parts of a script, each padded to its length and followed by a step; the last has neither."""
+    script: list[Event] = []
+    for time, following in pairwise(lengths):
+        part = parts.get(time, [])
+        step = ProcessingTimeEvent(Duration(micros=following - time)) if moves else NO_ELEMENTS
+        script += [*part, *[NO_ELEMENTS] * (lengths[time] - len(part)), step]
+    return [*script, *parts[max(parts)]]
