@@ -200,7 +200,9 @@ def record_batch(
 ) -> dict[PipelineId, Recording]:
     """Run pipelines with the same batch key as one."""
     named = {str(n): pipeline for n, pipeline in enumerate(pipelines)}
-    graphs = _with_shared_clock({name: pipeline.graph for name, pipeline in named.items()})
+    graphs = {name: pipeline.graph for name, pipeline in named.items()}
+    if any(pipeline.has_clock for pipeline in named.values()):
+        graphs = _with_shared_clock(graphs)
     graphs = {name: map_nodes(graph, Write, _with_recorder) for name, graph in graphs.items()}
     options = next(iter(named.values())).options
     result = runner.run(merge_graphs(graphs), options)
@@ -220,7 +222,7 @@ def record_batch(
             MetricResults(
                 select_graph(metrics.containers, name), select_graph(metrics.steps, name)
             ),
-            pipeline.times if pipeline.has_clock else [],
+            pipeline.times,
         )
         for name, pipeline in named.items()
     }
@@ -231,15 +233,13 @@ def _with_recorder(node: Write) -> Write:
 
 
 def _with_shared_clock(graphs: dict[str, Graph]) -> dict[str, Graph]:
-    """Align all test streams of the graphs, if they advance processing time."""
+    """Let all test streams of the graphs share a clock, which stops where any of theirs stops."""
     streams = {
         prefixed_label(name, node.label): node.source
         for name, graph in graphs.items()
         for node in graph
         if isinstance(node, Read) and isinstance(node.source, TestStream)
     }
-    if not any(len(times(stream.events)) > 1 for stream in streams.values()):
-        return graphs
     new = dict(zip(streams, aligned(list(streams.values())), strict=True))
     return {
         name: map_nodes(

@@ -74,7 +74,7 @@ class Recording:
     labels: tuple[str, ...]
     received: dict[str, list[SinkInput]]
     metrics: MetricResults
-    times: Sequence[int] = ()
+    times: Sequence[int]
 
     def replay(self, graph: Graph) -> PipelineResult:
         """Give the sinks of a graph what was recorded."""

@@ -26,10 +26,9 @@ def aligned(streams: Sequence[TestStream]) -> list[TestStream]:
     parts = [_by_time(stream.events) for stream in streams]
     stops = sorted({time for each in parts for time in each})
     lengths = {time: max(len(each.get(time, ())) for each in parts) for time in stops}
-    last = [max(each) for each in parts]
-    mover = last.index(stops[-1])
+    mover = max(range(len(parts)), key=lambda n: max(parts[n]))
     return [
-        type(stream)(events=_padded(each, _until(lengths, last[n]), moves=n == mover))
+        type(stream)(events=_padded(each, lengths, moves=n == mover))
         for n, (stream, each) in enumerate(zip(streams, parts, strict=True))
     ]
 
@@ -46,15 +45,11 @@ def _by_time(script: StreamEvents) -> dict[int, list[Event]]:
     return parts
 
 
-def _until(lengths: dict[int, int], last: int) -> dict[int, int]:
-    return {time: length for time, length in lengths.items() if time <= last}
-
-
 def _padded(parts: dict[int, list[Event]], lengths: dict[int, int], moves: bool) -> list[Event]:
     """Join the parts of a script, each padded to its length and followed by a step; the last has neither."""
-    script: list[Event] = []
-    for time, following in pairwise(lengths):
+    script, last = list[Event](), max(parts)
+    for time, following in pairwise(time for time in lengths if time <= last):
         part = parts.get(time, [])
         step = ProcessingTimeEvent(Duration(micros=following - time)) if moves else NO_ELEMENTS
         script += [*part, *[NO_ELEMENTS] * (lengths[time] - len(part)), step]
-    return [*script, *parts[max(parts)]]
+    return [*script, *parts[last]]
