@@ -29,7 +29,7 @@ from tests.support.services import kafka
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-settings.register_profile("quick", max_examples=20, deadline=None)
+settings.register_profile("quick", max_examples=10, deadline=None)
 settings.register_profile("fast", max_examples=100, deadline=None)
 settings.register_profile("ci", settings.get_profile("fast"), derandomize=True, print_blob=True)
 settings.register_profile(
@@ -88,8 +88,15 @@ RUNNERS = [
 ]
 
 
+STARTED = {"kafka_broker", "postgresql", "mariadb_server", "browser"}
+"""Fixtures that start a server or a browser; tests with them are slow."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--runner``, deselect the tests of other runners; those that take minutes come first."""
+    for item in items:
+        if isinstance(item, pytest.Function) and not STARTED.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
     wanted = config.getoption("--runner", None)  # an option of Headrace's own plugin, if installed
     others = [item for item in items if wanted and runner_of(item) not in (None, wanted)]
     if others:

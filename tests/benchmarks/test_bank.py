@@ -20,6 +20,8 @@ from headrace.testing.laws import check_source
 from tests.benchmarks.conftest import MODES
 from tests.conftest import ON_SPARK
 
+pytestmark = pytest.mark.slow
+
 BANK = Bank(10_000, accounts=50)
 
 _, LOCAL, _, SPARK = MODES

@@ -21,6 +21,8 @@ from benchmarks.linear_road.rules import EXIT_LANE, SEGMENT_FEET, before_acciden
 from benchmarks.linear_road.segments import BEGAN, CLEARED, ENTERS, STATISTICS, crash, hear
 from benchmarks.linear_road.vehicles import CROSSED, ENTERED, LEFT, MOVED, STOPPED, follow
 
+pytestmark = pytest.mark.slow
+
 CONFIG = Config(minutes=32)
 
 

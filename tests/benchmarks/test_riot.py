@@ -13,6 +13,8 @@ from benchmarks.riot.plain import Answers, answers
 from benchmarks.riot.senml import SenML, readings_of
 from headrace.testing import TestStream, capture
 
+pytestmark = pytest.mark.slow
+
 CONFIG = Config(messages=2_000)
 
 

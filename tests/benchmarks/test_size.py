@@ -29,6 +29,8 @@ from headrace.options.pipeline_options import PipelineOptions
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing.laws import check_source
 
+pytestmark = pytest.mark.slow
+
 BIDS = Queries(size=20_000, partitions=2)
 VISITS = Sessions(size=2_000, partitions=2)
 

@@ -31,6 +31,8 @@ from benchmarks.yahoo.stored_counts import CountStore, Stored
 from tests.benchmarks.conftest import MODES
 from tests.support.services import kafka, redis
 
+pytestmark = pytest.mark.slow
+
 LOAD = Load(rate=100, seconds=100, start=1_700_000_000, late=0.02)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pyspark", reason="the manifest is that of checkpoints on Spark")
+
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners.plan.planning import plan

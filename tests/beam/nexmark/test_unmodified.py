@@ -10,8 +10,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import apache_beam as beam
 import pytest
+
+pytest.importorskip("apache_beam", reason="Nexmark is in Beam's wheel")
+
+import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.testing import test_stream

@@ -24,6 +24,8 @@ from tests.docs.examples import nexmark_oracle
 from tests.docs.examples.conftest import EXAMPLES
 from tests.docs.examples.nexmark_oracle import ANSWERS, House
 
+pytestmark = pytest.mark.slow
+
 MIDNIGHT = START + 24 * 3600 * 1000
 CONFIG = Config(events=10_000, rate=100, start=MIDNIGHT - 50_000)
 """The events of 100 seconds around midnight."""

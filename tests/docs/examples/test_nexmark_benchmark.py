@@ -23,6 +23,8 @@ from tests.docs.examples.nexmark_oracle import ANSWERS, House
 from tests.docs.examples.test_nexmark import CONFIG, check_counts_by_the_clock
 from tests.support.services import kafka
 
+pytestmark = pytest.mark.slow
+
 FEWER = attrs.evolve(CONFIG, events=1_000)
 STREAMING = ("--streaming", "--max-records-per-batch=200")
 

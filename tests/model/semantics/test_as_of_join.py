@@ -335,6 +335,7 @@ def _forget_all(self, versions, line, horizon):
         ignores_the_tolerance,
     ],
 )
+@pytest.mark.slow
 def test_random_streams_find_a_seeded_bug(bug, monkeypatch):
     bug(monkeypatch)
     search = settings(

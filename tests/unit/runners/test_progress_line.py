@@ -114,6 +114,7 @@ def lines_left(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-progress",)], ids=["terminal", "no progress"])
+@pytest.mark.slow
 def test_a_terminal_shows_the_line_without_a_flag(flags: tuple[str, ...]) -> None:
     with in_terminal("-c", SLOW, *flags) as (run, terminal):
         text = shown(terminal)
@@ -135,6 +136,7 @@ def test_a_terminal_shows_the_line_without_a_flag(flags: tuple[str, ...]) -> Non
     assert left.count("WARNING:root:a warning") == 4
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_nothing() -> None:
     run = subprocess.run(
         [sys.executable, "-c", SLOW],

@@ -387,6 +387,7 @@ SHOWS_IN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", BUGS)
+@pytest.mark.slow
 def test_a_seeded_bug_is_found(name, monkeypatch):
     BUGS[name](monkeypatch)
     phases = [Phase.generate]

@@ -4,8 +4,11 @@ import sys
 from importlib import import_module
 from typing import Any
 
-import apache_beam as beam
 import pytest
+
+pytest.importorskip("apache_beam", reason="the DoFns are those of Beam")
+
+import apache_beam as beam
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.userstate import TimerSpec, on_timer
 from apache_beam.transforms.window import GlobalWindows

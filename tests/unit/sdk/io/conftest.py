@@ -27,7 +27,10 @@ def mariadb_server() -> Iterator[mariadb.Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgresql", "mariadb")]
+
+
+@pytest.fixture(params=["sqlite", *SERVERS])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database of each kind."""
     return empty_database(request, tmp_path)

@@ -79,6 +79,7 @@ def test_blocks_are_read_in_the_range_in_which_they_begin(tmp_path, made, size):
 
 
 @pytest.mark.parametrize("made", [avro_source, parquet_source])
+@pytest.mark.slow
 def test_reads_do_not_disturb_each_other_and_can_be_split(tmp_path, made):
     (bundle,) = made(tmp_path).split(float("inf"))
     info = bundle.source, bundle.start_position, bundle.stop_position

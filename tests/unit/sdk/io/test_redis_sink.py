@@ -113,6 +113,7 @@ def expected(number):
 BATCHES = 60
 
 
+@pytest.mark.slow
 def test_through_kills_of_redis_each_reader_sees_whole_batches_only(server, sinks, client):
     """Written again at random, by a new process at random, while Redis is killed again and again."""
     rng, ended = random.Random(7), threading.Event()

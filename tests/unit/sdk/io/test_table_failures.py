@@ -16,6 +16,8 @@ from tests.support.services.cut_connection import proxy
 from tests.unit.sdk.io.conftest import empty_database
 from tests.unit.sdk.io.test_table import VALUES, batch, contents, opened, query
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["postgresql", "mariadb"])
 def database(request, tmp_path):

@@ -208,6 +208,7 @@ def test_no_text_runs_out_of_its_box(
     assert not page.evaluate(SIDEWAYS)
 
 
+@pytest.mark.slow
 def test_the_first_picture_has_many_panes_with_long_values(report: Path, browser: Browser) -> None:
     page = opened(browser, report)
     assert page.count("#picture .mark-rule.role-mark > line") >= 8

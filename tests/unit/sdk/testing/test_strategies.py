@@ -303,6 +303,7 @@ def test_windows_that_merge_stand_behind_retractions() -> None:
     assert all(step.windowing.window_fn.is_merging() for step in run.steps[1:])
 
 
+@pytest.mark.slow
 def test_what_comes_into_a_step_from_a_branch_can_be_taken_back() -> None:
     """Steps behind allow as much lateness; the numbers of a branch's groupings follow those of the steps."""
     run = smallest(pipelines(), lambda run: len(run.steps) == 2 and run.steps[0].branch)

@@ -17,7 +17,7 @@ from headrace.sdk.io.lake.lake_table import ConflictError, LakeTable
 from tests.unit.sdk.io.lake import lakes
 from tests.unit.sdk.io.lake.lakes import batch, parts
 
-pytestmark = pytest.mark.mode("streaming")
+pytestmark = [pytest.mark.mode("streaming"), pytest.mark.slow]
 
 PAIR = {"columns": ["k", "n"]}
 

@@ -174,6 +174,7 @@ def registry() -> Iterator[hr.io.SchemaRegistry]:
 
 
 @pytest.mark.xdist_group("kafka")
+@pytest.mark.slow
 def test_messages_of_a_registry(registry: hr.io.SchemaRegistry) -> None:
     """Each format comes back, and is read and written as Confluent's own serializers do."""
     topic = f"t-{uuid4().hex}"
