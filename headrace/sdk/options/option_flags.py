@@ -7,8 +7,10 @@ import logging
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -17,8 +19,10 @@ from headrace.sdk.options.value_provider import RuntimeValueProvider
 
 Adder: TypeAlias = Callable[[ArgumentParser], None]
 
+_PARSERS: Final[WeakKeyDictionary[type, OptionParser]] = WeakKeyDictionary()
 
-def flag_adders(cls: type) -> list[Adder]:
+
+def flag_adders(cls: type) -> list[_FlagAdder]:
     """Return the flag adders of a class and of its bases that define ``_add_argparse_args``."""
     return [_FlagAdder(base) for base in cls.__mro__ if "_add_argparse_args" in vars(base)]
 
@@ -28,6 +32,11 @@ class _FlagAdder:
 
     def __init__(self, cls: Any) -> None:
         self._cls = cls
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the flags are always the same."""
+        return str(self._cls.__module__).startswith("headrace.")
 
     def __call__(self, parser: ArgumentParser) -> None:
         self._cls._add_argparse_args(parser)
@@ -48,8 +57,13 @@ def with_subclasses(cls: type) -> Iterator[type]:
 
 
 def parse(parser: OptionParser, flags: list[str]) -> dict[str, Any]:
-    """Return the options that flags specify, by name."""
-    return vars(parser.parse_known_args(flags)[0])
+    """Return the options that flags specify, by name, with lists and dicts of their own."""
+    values = vars(parser.parse_known_args(flags)[0])
+    return {name: _own(value) for name, value in values.items()}
+
+
+def _own(value: object) -> object:
+    return copy(value) if isinstance(value, (list, dict)) else value
 
 
 def unknown_flags(parser: OptionParser, flags: list[str]) -> dict[str, Any]:
@@ -82,10 +96,23 @@ def parser_with(adders: Iterable[Adder]) -> OptionParser:
     return parser
 
 
+def own_parser(cls: type) -> OptionParser:
+    """Return the parser of a class; that of a class of Headrace is made once, for all runs.
+
+    A class of a program can take its flags and their default values from anywhere.
+    """
+    adders = flag_adders(cls)
+    if not all(adder.is_fixed for adder in adders):
+        return parser_with(adders)
+    if cls not in _PARSERS:
+        _PARSERS[cls] = parser_with(adders)
+    return _PARSERS[cls]
+
+
 def parser_of(cls: type) -> OptionParser:
     """Return the parser of a class, which is empty if the class cannot be used."""
     try:
-        return parser_with(flag_adders(cls))
+        return own_parser(cls)
     except Exception:
         return parser_with([])
 

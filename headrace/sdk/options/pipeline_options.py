@@ -20,6 +20,7 @@ from headrace.sdk.options.option_flags import (
     flag_adders,
     flag_name,
     log_unknown_flags,
+    own_parser,
     parse,
     parser_of,
     parser_with,
@@ -69,7 +70,7 @@ class PipelineOptions(HasDisplayData):
     def _parse_own(self) -> None:
         if type(self) in self._parsed:
             return
-        own = parse(parser_with(flag_adders(type(self))), self._flags)
+        own = parse(own_parser(type(self)), self._flags)
         for name, value in own.items():
             self._values.setdefault(name, value)
         self._parsed[type(self)] = frozenset(own)

@@ -270,13 +270,7 @@ class CrossLanguageOptions(PipelineOptions):
 
     @classmethod
     def _add_argparse_args(cls, parser: ArgumentParser) -> None:
-        given = json.loads(os.environ.get("BEAM_SERVICE_OVERRIDES") or "{}")
-        parser.add_argument(
-            "--beam_services",
-            type=lambda text: {**given, **json.loads(text)},
-            default=given,
-            help=_NO_EFFECT,
-        )
+        parser.add_argument("--beam_services", type=_with_overrides, default="{}", help=_NO_EFFECT)
         _switches(parser, "use_transform_service")
 
 
@@ -400,6 +394,11 @@ def _lists(parser: ArgumentParser, names: str, action: Any = "append") -> None:
 
 def _comma_separated(parser: ArgumentParser, names: str) -> None:
     _lists(parser, names, CommaSeparated)
+
+
+def _with_overrides(text: str) -> dict[str, Any]:
+    """Return the services of a JSON object, and those that the environment has for Beam's programs."""
+    return {**json.loads(os.environ.get("BEAM_SERVICE_OVERRIDES") or "{}"), **json.loads(text)}
 
 
 def _audit_entries(text: str) -> dict[str, str]:

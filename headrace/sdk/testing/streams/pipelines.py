@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from unittest import SkipTest
 
 from headrace.sdk.metrics.observer import RunObserver
@@ -13,6 +13,9 @@ from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptio
 from headrace.sdk.pipelines.pipeline import Pipeline
 from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 from headrace.sdk.pipelines.runner_lookup import Runner
+
+_PARSER: Final = ArgumentParser(add_help=False, allow_abbrev=False)
+_PARSER.add_argument("--test-pipeline-options")
 
 
 class TestPipeline(Pipeline):
@@ -99,10 +102,10 @@ class TestPipeline(Pipeline):
         >>> TestPipeline.get_options_list(["--test-pipeline-options", "--streaming --wheels=3"])
         ['--streaming', '--wheels=3']
         """
-        parser = ArgumentParser(add_help=False, allow_abbrev=False)
-        parser.add_argument("--test-pipeline-options", default=cls.pytest_test_pipeline_options)
-        known, others = parser.parse_known_args(list(argv))
-        return [*shlex.split(known.test_pipeline_options or ""), *others]
+        known, others = _PARSER.parse_known_args(list(argv))
+        given = known.test_pipeline_options
+        flags = cls.pytest_test_pipeline_options if given is None else given
+        return [*shlex.split(flags or ""), *others]
 
     def get_pipeline_options(self) -> PipelineOptions:
         """Return the options of the pipeline."""

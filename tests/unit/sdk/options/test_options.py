@@ -135,3 +135,8 @@ def test_a_pipeline_takes_options_and_flags() -> None:
     assert hr.Pipeline(argv=["--streaming"]).options.view_as(StandardOptions).streaming
     mill = Mill(["--wheels=3"])
     assert hr.Pipeline(options=mill).options.view_as(Mill).wheels == 3
+
+
+def test_a_list_of_one_object_is_not_that_of_others() -> None:
+    PipelineOptions([]).view_as(StandardOptions).resource_hints.append("gpu")
+    assert PipelineOptions([]).view_as(StandardOptions).resource_hints == []
