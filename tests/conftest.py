@@ -95,8 +95,11 @@ STARTED = {"kafka_broker", "postgresql", "mariadb_server", "browser"}
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--runner``, deselect the tests of other runners; those that take minutes come first."""
     for item in items:
-        if isinstance(item, pytest.Function) and not STARTED.isdisjoint(item.fixturenames):
+        fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+        if not STARTED.isdisjoint(fixtures):
             item.add_marker(pytest.mark.slow)
+        if "spark" in fixtures:
+            item.add_marker(pytest.mark.spark)
     wanted = config.getoption("--runner", None)  # an option of Headrace's own plugin, if installed
     others = [item for item in items if wanted and runner_of(item) not in (None, wanted)]
     if others:

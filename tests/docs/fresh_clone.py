@@ -47,7 +47,7 @@ FIRST_COMMANDS = {
     "help": SMALL(),
     "demo": SMALL(),
     "demo-orders": SMALL(),
-    "test": SMALL(("ARGS=--collect-only -q",)),
+    "test": SMALL(("OLDER_SPARK=", "ARGS=--collect-only -q")),
     "test-chaos": SMALL(("ARGS=--collect-only -q",)),
     "test-older-spark": SMALL(("ARGS=--collect-only -q",)),
     "test-spark-versions": SMALL(("ARGS=--page",)),

@@ -57,6 +57,7 @@ def test_every_target_of_make_is_there(page: Path) -> None:
     assert said - targets() == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_program_that_is_started_is_there(page: Path) -> None:
     written = {file.name for near in page.parent.glob("*.md") for file in files(near)}

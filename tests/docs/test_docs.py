@@ -35,7 +35,7 @@ def test_pages_have_examples() -> None:
     assert sum(isinstance(step, Python) for page in PAGES_WITH_CODE for step in steps(page)) > 60
 
 
-SLOW = {"observe", "streaming-is-batch", "testing", "write-a-runner"}
+SLOW = {"observe", "streaming-is-batch", "write-a-runner"}
 
 
 def takes_long(page: Path) -> bool:
@@ -43,8 +43,19 @@ def takes_long(page: Path) -> bool:
     return starts_programs(page) or page.stem in SLOW
 
 
+LONGEST = ["flights", "testing"]
+"""Pages that take half a minute."""
+
+
+def marks(page: Path) -> list[pytest.MarkDecorator]:
+    """The marks of a page that needs no Spark."""
+    if page.stem in LONGEST:
+        return in_turns(LONGEST.index(page.stem))
+    return [pytest.mark.slow] * takes_long(page)
+
+
 LOCAL_PAGES = [
-    pytest.param(page, id=name(page), marks=[pytest.mark.slow] * takes_long(page))
+    pytest.param(page, id=name(page), marks=marks(page))
     for page in PAGES_WITH_CODE
     if not needs_spark(page)
 ]

@@ -63,7 +63,11 @@ def test_continuous_integration_begins_with_the_checks_and_leaves_nothing_out() 
     assert (python, checks) == (".venv/bin/python", f"{IN_EVERY_RUN} docs")
     assert (beside, tests) == ("test-older-spark", "test OLDER_SPARK=")
     of_the_checks = set(STAMP.findall(make(ROOT, "--dry-run", "--always-make", IN_EVERY_RUN)))
-    assert installs == ["older-spark", *of_the_checks]
+    assert installs == [
+        "older-spark",
+        'test-fast ARGS="--collect-only --quiet"',
+        *of_the_checks,
+    ]
     older = make(ROOT, "--dry-run", beside).splitlines()
     others = make(ROOT, "--dry-run", *tests.split()).splitlines()
     assert set(make(ROOT, "--dry-run", "test").splitlines()) == {*older, *others}

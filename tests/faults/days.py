@@ -1,8 +1,8 @@
 """Long tests that take turns in `make test`, and the numbers of their kills.
 
 HEADRACE_KILLS is the number of kills, 50 by default, and HEADRACE_FIRST_KILL the number of the first, 0 by
-default. `make test` has a tenth of them. In it, tests with kills of their own run on every fifth day, so that
-25 days have all of these; others on every third.
+default. `make test` has a tenth of them. In it, long tests run on every fifth day; if they have kills of
+their own, 25 days have all of these.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ SAMPLE: Final = 5
 DAY: Final = int(os.environ.get("HEADRACE_DAY", "0"))
 """The day of the year in `make test`; else 0."""
 
-TURN: Final = DAY // 5
-"""How many times a test that runs on every fifth day has had its turn."""
+EVERY: Final = 5
+"""In how many days `make test` runs each long test once."""
+
+TURN: Final = DAY // EVERY
+"""How many times a long test has had its turn."""
 
 
-def on_days(first: int, *, every: int) -> pytest.MarkDecorator:
-    """The mark `sampled` on each day of this many, from the first of them on; else only `chaos`."""
-    assert first in range(every)
-    return pytest.mark.sampled if first == DAY % every else pytest.mark.chaos
+def on_days(first: int) -> pytest.MarkDecorator:
+    """The mark `sampled` on every fifth day, from the first of them on; else only `chaos`."""
+    assert first in range(EVERY)
+    return pytest.mark.sampled if first == DAY % EVERY else pytest.mark.chaos
 
 
 def in_turns(number: int) -> list[pytest.MarkDecorator]:
-    """The marks of one of many long tests of a kind, of which each day has a third."""
-    return [pytest.mark.slow, pytest.mark.chaos, on_days(number % 3, every=3)]
+    """The marks of one of many long tests of a kind, of which each day has a fifth."""
+    return [pytest.mark.slow, pytest.mark.chaos, on_days(number % EVERY)]
 
 
 def own_kills(*, of_ten: int) -> range:

@@ -33,7 +33,7 @@ pytest.importorskip("apache_beam")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(2, every=5),
+    on_days(2),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]

@@ -15,7 +15,7 @@ from tests.faults.run_and_kill import sink_contents, started, wait_for_end_of
 from tests.support.repository import ROOT
 from tests.unit.runners.test_progress_line import in_terminal, shown
 
-pytestmark = [pytest.mark.slow, pytest.mark.chaos, on_days(4, every=5)]
+pytestmark = [pytest.mark.slow, pytest.mark.chaos, on_days(4)]
 
 
 def logged(home: Path, kind: str) -> set[int]:

@@ -28,7 +28,7 @@ from tests.support.services import mariadb, postgres
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(1, every=5),
+    on_days(1),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(postgres.binaries() is None, reason=postgres.NOT_INSTALLED),
     pytest.mark.skipif(mariadb.binaries() is None, reason=mariadb.NOT_INSTALLED),

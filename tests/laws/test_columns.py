@@ -18,6 +18,7 @@ from headrace.sdk.testing.strategies.columns import on_columns
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.streams.script import stream
 from headrace.windowing.calendar import CalendarWindows
+from tests.faults.days import in_turns
 from tests.unit.runners.column_bugs import BUGS
 
 CASES = 300
@@ -45,8 +46,10 @@ IN_STREAMS: Final = {"contents that replace others", "late rows are lost"}
 """Bugs that a batch does not have; the others are looked for in batches, which takes a third of the time."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(BUGS.keys() - NOT_DRAWN))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(b, marks=in_turns(n)) for n, b in enumerate(sorted(BUGS.keys() - NOT_DRAWN))],
+)
 def test_a_seeded_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS[name](monkeypatch)
     after = cases_until_broken(streaming=name in IN_STREAMS, cases=CASES)
@@ -96,6 +99,7 @@ def combines_columns(run: Run, execution: Execution) -> bool:
     return any(isinstance(step, KeyedStep) and step.tables for step in steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("execution", Execution)
 def test_many_runs_combine_columns(execution: Execution) -> None:
     found = drawn(on_columns(runs()), 60, 0)
@@ -103,6 +107,7 @@ def test_many_runs_combine_columns(execution: Execution) -> None:
     assert not any(combines_columns(run, execution) for run in drawn(runs(), 60, 0))
 
 
+@pytest.mark.slow
 def test_runs_join_columns() -> None:
     drawn_runs = drawn(on_columns(runs(), joins=True), 120, 0)
     found = [run for run in drawn_runs if run.steps[0].beside == "join"]

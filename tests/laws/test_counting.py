@@ -17,6 +17,7 @@ from headrace.testing.laws import LawBroken, Report, Verdict
 from headrace.testing.strategies import Run, Step, is_odd, pipelines
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time.timestamps import MAX_MICROS
+from tests.faults.days import on_days
 from tests.laws.__main__ import (
     MIXED,
     enough,
@@ -91,6 +92,8 @@ def test_the_kind_of_runs_for_the_rarest_law_is_drawn_next() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.chaos
+@on_days(1)
 def test_each_law_gets_its_number_of_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_runner, "AT_LEAST", 20)  # to draw more takes longer than all checks
     options = Namespace(

@@ -22,6 +22,7 @@ from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
+from tests.faults.days import in_turns
 from tests.laws.holds import forget_hold
 from tests.laws.splittable_programs import (
     BoundedReader,
@@ -280,8 +281,9 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bug", [pytest.param(b, id=b.__name__, marks=in_turns(n)) for n, b in enumerate(BUGS)]
+)
 def test_a_bug_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
 from tests.conftest import ON_SPARK
+from tests.faults.days import in_turns
 from tests.laws.holds import forget_hold
 from tests.laws.oracle.stateful import Stateful
 from tests.laws.stateful_programs import (
@@ -326,8 +327,9 @@ BUGS = [
 ]
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bug", [pytest.param(b, id=b.__name__, marks=in_turns(n)) for n, b in enumerate(BUGS)]
+)
 def test_a_bug_is_found(
     bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,6 +290,7 @@ def test_without_the_check_nothing_is_wrapped() -> None:
 LAWS = [check_streaming_equals_batch, check_order_independence, check_deterministic]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_the_laws_of_transforms_find_it_and_shrink_it(law: Callable[..., None]) -> None:
     with pytest.raises(LawBroken) as broken:

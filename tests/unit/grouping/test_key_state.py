@@ -153,6 +153,7 @@ MOVES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combiner", TimestampCombiner)
 @pytest.mark.parametrize("way", MOVES)
 def test_a_session_that_is_extended_without_end_stays_small(way, combiner):

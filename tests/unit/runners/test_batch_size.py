@@ -91,6 +91,7 @@ def test_after_ten_batches_each_takes_the_target_time(fixed: float, each: float)
         assert batch.seconds == pytest.approx(TARGET, rel=0.02)
 
 
+@pytest.mark.slow
 @given(
     fixed=st.floats(0.05, TARGET / 4),
     each=st.floats(2e-6, 0.1),

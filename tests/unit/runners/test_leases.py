@@ -327,6 +327,7 @@ def started(files: LocalLeaseFiles) -> Iterator[list[Any]]:
         program.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
 def test_processes_refuse_ask_and_replace_each_other(files, started):
     said = {program: program.stdout.readline().strip() for program in started}
@@ -343,6 +344,7 @@ def test_processes_refuse_ask_and_replace_each_other(files, started):
     lease.release()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
 def test_a_run_of_another_process_ends_when_it_is_asked_to(files, tmp_path):
     (owner,) = programs(files, 1)

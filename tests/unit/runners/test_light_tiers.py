@@ -146,6 +146,7 @@ class Shop:
     name: str
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", WINDOWS[:3], ids=_name)
 def test_nothing_is_kept_of_a_key_whose_windows_have_expired(windows):
     mode = AccumulationMode.RETRACTING

@@ -26,6 +26,7 @@ from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
 from headrace.sdk.sources.source import BoundedSource, BoundedTables
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
+from tests.faults.days import in_turns
 from tests.unit.runners.column_bugs import BUGS, IN_CONTENTS, IN_LISTS
 
 FIELDS = ("word", "number", "whole", "rest")
@@ -386,8 +387,9 @@ SHOWS_IN: dict[str, dict[str, Any]] = {
 """The cases in which a bug shows, where these are few: a search must find it whatever is drawn."""
 
 
-@pytest.mark.parametrize("name", BUGS)
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=in_turns(n)) for n, name in enumerate(BUGS)]
+)
 def test_a_seeded_bug_is_found(name, monkeypatch):
     BUGS[name](monkeypatch)
     phases = [Phase.generate]

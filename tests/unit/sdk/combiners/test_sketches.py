@@ -58,6 +58,7 @@ def test_distinct_counts_do_not_depend_on_the_order(fn, number):
     assert len({combined(fn, split(values, seed)) for seed in range(6)}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fn",
     [
@@ -104,6 +105,7 @@ def test_values_are_distinct_by_their_encoding():
     assert (frequent[0].value, frequent[0].frequency, len(frequent)) == (True, 2, number)
 
 
+@pytest.mark.slow
 def test_sketches_do_not_depend_on_the_hash_seed_of_the_process():
     script = (
         "from headrace.transforms.combiners import *\n"

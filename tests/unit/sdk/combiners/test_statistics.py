@@ -122,6 +122,7 @@ def test_a_fast_sum_of_floats_is_the_slow_one(values):
     assert ExactSum.of_floats(floats) - ExactSum.of(floats) == ExactSum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fn",
     [
@@ -138,6 +139,7 @@ def test_statistics_are_a_group_even_with_nan_and_infinities(fn):
     check_combine_fn(fn, st.one_of(ODD, FLOATS, st.integers()), equal=same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fn", [CovarianceCombineFn(), CorrelationCombineFn()])
 def test_statistics_of_pairs_are_a_group(fn):
     assert fn.can_subtract

@@ -58,6 +58,7 @@ def test_lines_of_all_parts_are_in_one_file_with_one_header(tmp_path, format, su
     assert lines[slice(*around)] == sink.text_of(part(RECORDS).bundle).decode().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", READERS)
 def test_records_of_all_parts_are_in_one_file(tmp_path, format):
     sink = FORMATS[format](FileNaming(f"{tmp_path}/out"))

@@ -126,7 +126,7 @@ class Iceberg:
         return hr.io.ReadFromIceberg("shop.people", **(where | how))
 
 
-@pytest.fixture(params=[Delta, Iceberg])
+@pytest.fixture(params=[Delta, pytest.param(Iceberg, marks=pytest.mark.slow)])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     made: Table = request.param(tmp_path)
     return made
@@ -171,6 +171,7 @@ def net(changes: Any) -> Counter[Any]:
     return Counter({row: n for row, n in found.items() if n})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_changes_add_up_to_the_rows(table: Table, seed: int) -> None:
     chance = Random(seed)
@@ -201,6 +202,7 @@ def test_changes_after_a_version(table: Table) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Delta", "Iceberg"])
 def test_what_is_merged_into_a_table_is_read_as_changes(kind: str, tmp_path: Path) -> None:
     """Upserts in several batches, into a table and out of it again."""

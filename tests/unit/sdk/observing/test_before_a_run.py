@@ -86,6 +86,7 @@ def test_all_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None
         run_with("--report=report.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", NEEDED)
 def test_the_extra_of_a_flag_installs_its_packages(flag: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -92,6 +92,7 @@ def records_of(history: History, key: str) -> int:
     return sum(seen.element.key == key for seen in grouping.elements)
 
 
+@pytest.mark.slow
 def test_the_keys_of_a_report_live_or_have_many_elements(history: History) -> None:
     chosen, _ = chosen_keys(history)
     _, first = chosen[0]
@@ -114,6 +115,7 @@ def test_the_live_page_offers_a_key_that_lives_first(history: History) -> None:
     assert data["spans"][0]["longest"] > 0
 
 
+@pytest.mark.slow
 def test_keys_that_have_gone_make_room() -> None:
     grouping = GroupingHistory()
     number = itertools.count()

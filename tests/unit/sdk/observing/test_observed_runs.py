@@ -181,6 +181,7 @@ def test_without_observers_nothing_is_sampled() -> None:
     assert p.result._executor._samplers == {}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_the_history_of_many_rounds_is_bounded() -> None:
     history = History()
     script = TestStream().advance_watermark_to(0)

@@ -126,6 +126,7 @@ except hr.PipelineError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flag", "package", "extra"),
     [

@@ -298,6 +298,7 @@ def test_the_legend_explains_each_kind_of_mark() -> None:
     assert MEANINGS.keys() == {WINDOW_MARK, *LINE_STYLES, *RINGS}
 
 
+@pytest.mark.slow
 def test_the_legend_of_a_wide_picture_has_meanings_and_that_of_a_narrow_one_names() -> None:
     spec = {**pictures(run(FOURTEEN))[0].spec, "config": theme()}
     wide, narrow = (

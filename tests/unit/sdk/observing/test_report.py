@@ -177,6 +177,7 @@ def test_nothing_is_loaded_from_a_network(figure: Path, browser: Browser) -> Non
 # ------------------------------------------------------------------------------ the file
 
 
+@pytest.mark.slow
 def test_a_failed_run_has_a_report_with_its_error(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     with (

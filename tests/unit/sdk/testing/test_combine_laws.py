@@ -132,6 +132,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPOILT, ids=lambda kind: kind.__name__)
 def test_a_law_that_is_broken_is_named(kind: type[Total]) -> None:
     with pytest.raises(LawBroken, match=re.escape(SPOILT[kind])) as raised:

@@ -313,6 +313,7 @@ def test_files_of_others_are_compacted(lake) -> None:
     assert lake.rows() == sorted(expected, key=repr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["delta", "iceberg"])
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())

@@ -222,6 +222,7 @@ def changelogs(draw):
     return batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["delta", "iceberg"])
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())

@@ -199,6 +199,7 @@ def test_messages_of_a_registry(registry: hr.io.SchemaRegistry) -> None:
     assert {f"{topic}-value", f"{topic}-key", f"{topic}-p-value"} <= subjects
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
 def test_the_format_is_that_of_confluents_serializers(registry: hr.io.SchemaRegistry) -> None:
     from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
