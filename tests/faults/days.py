@@ -1,8 +1,8 @@
 """Long tests that take turns in `make test`, and the numbers of their kills.
 
 HEADRACE_KILLS is the number of kills, 50 by default, and HEADRACE_FIRST_KILL the number of the first, 0 by
-default. `make test` has a tenth of them. In it, long tests run on every fifth day; if they have kills of
-their own, 25 days have all of these.
+default. `make test` has a tenth of them. In it, long tests run on every tenth day; if they have kills of
+their own, 50 days have all of these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SAMPLE: Final = 5
 DAY: Final = int(os.environ.get("HEADRACE_DAY", "0"))
 """The day of the year in `make test`; else 0."""
 
-EVERY: Final = 5
+EVERY: Final = 10
 """In how many days `make test` runs each long test once."""
 
 TURN: Final = DAY // EVERY
@@ -29,13 +29,13 @@ TURN: Final = DAY // EVERY
 
 
 def on_days(first: int) -> pytest.MarkDecorator:
-    """The mark `sampled` on every fifth day, from the first of them on; else only `chaos`."""
+    """The mark `sampled` on every tenth day, from the first of them on; else only `chaos`."""
     assert first in range(EVERY)
     return pytest.mark.sampled if first == DAY % EVERY else pytest.mark.chaos
 
 
 def in_turns(number: int) -> list[pytest.MarkDecorator]:
-    """The marks of one of many long tests of a kind, of which each day has a fifth."""
+    """The marks of one of many long tests of a kind, of which each day has a tenth."""
     return [pytest.mark.slow, pytest.mark.chaos, on_days(number % EVERY)]
 
 

@@ -21,7 +21,7 @@ from tests.unit.sdk.io.kafka.topics import Topic
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(1),
+    on_days(8),
     pytest.mark.xdist_group("kafka"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),

@@ -27,7 +27,7 @@ from tests.support.services.cut_connection import proxy
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(3),
+    on_days(0),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
     pytest.mark.skipif(postgres.binaries() is None, reason=postgres.NOT_INSTALLED),

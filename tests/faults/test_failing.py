@@ -115,7 +115,7 @@ def sink_contents(home: Path) -> tuple[Any, ...]:
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@on_days(2)
+@on_days(7)
 def test_each_place_fails_or_dies_once(tmp_path):
     """In a stream, one after another; all runs together have the results of one run."""
     failing, reference = tmp_path / "failing", tmp_path / "reference"

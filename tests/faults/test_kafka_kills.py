@@ -30,7 +30,7 @@ from tests.support.services import kafka
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(0),
+    on_days(5),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]

@@ -24,7 +24,7 @@ from tests.faults.test_kills import assert_killed
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    on_days(0),
+    on_days(9),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
 ]
 

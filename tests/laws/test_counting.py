@@ -93,7 +93,7 @@ def test_the_kind_of_runs_for_the_rarest_law_is_drawn_next() -> None:
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@on_days(1)
+@on_days(4)
 def test_each_law_gets_its_number_of_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_runner, "AT_LEAST", 20)  # to draw more takes longer than all checks
     options = Namespace(

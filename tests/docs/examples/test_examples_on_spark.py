@@ -93,7 +93,7 @@ def test_a_dataframe(spark, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@on_days(0)
+@on_days(6)
 def test_orders_join_is_killed_and_resumed(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     kill_once = [sys.executable, str(KILL_ONCE), "--after=1", str(checkpoint), "--"]

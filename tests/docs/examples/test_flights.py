@@ -152,6 +152,7 @@ def test_results_are_written_as_json_lines(job: Job, tmp_path: Path) -> None:
     assert list(working_days[0]) == ["aircraft", "first_departure", "last_departure", "legs"]
 
 
+@pytest.mark.slow
 def test_the_script_runs_without_importing_pandas(tmp_path: Path) -> None:
     arguments = ["flights.py", f"--input={SAMPLE}", f"--output={tmp_path}", "--streaming"]
     program = (

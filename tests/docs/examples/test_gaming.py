@@ -205,6 +205,7 @@ class TestGenerator:
         assert all(s.user.startswith(s.team) for s in scores(CONFIG))
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_results(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "examples.gaming", "user_score", f"--directory={tmp_path}"]
     done = subprocess.run(

@@ -225,6 +225,7 @@ def never_run(program: str, *options: str) -> str:
 BUILT = "p = hr.Pipeline()\n_ = p | 'First' >> hr.Create([1]) | hr.Map(print)\n"
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_never_runs_is_reported_at_exit() -> None:
     shown = never_run(BUILT).removesuffix("  p = hr.Pipeline()\n")  # the line, since Python 3.13
     assert shown == (
@@ -257,6 +258,7 @@ def fail_within(p) -> None:
         raise ValueError
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_never_runs_is_reported_when_it_is_deleted() -> None:
     (warning,) = unused()
     assert warning.startswith("the pipeline that begins with 'First' was built, but it never ran")
@@ -277,10 +279,12 @@ def test_a_pipeline_that_is_used_or_cannot_be_is_not_reported(use) -> None:
     assert unused(use) == []
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_only_shows_itself_in_a_notebook_is_reported() -> None:
     assert len(unused(lambda p: p._repr_html_())) == 1
 
 
+@pytest.mark.slow
 def test_an_empty_pipeline_is_not_reported() -> None:
     def build() -> None:
         hr.Pipeline()

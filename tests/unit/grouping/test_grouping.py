@@ -149,6 +149,7 @@ def test_many_elements_of_a_window():
     assert key.panes.values == [list(range(20_000))]
 
 
+@pytest.mark.slow
 def test_many_sessions_become_one():
     """Every other session first, then all between them at once."""
     number = 20_000

@@ -43,6 +43,7 @@ def check_words(texts):
     assert list(zip(made.values, made.timestamps, strict=True)) == words
 
 
+@pytest.mark.slow
 def test_nothing_is_read_beyond_the_last_text():
     """pyarrow reads what follows in memory, which is something else each time."""
     random, characters = Random(1), f"{WHITE_SPACE}{'ab ß日' * 3}"

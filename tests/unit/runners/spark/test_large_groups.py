@@ -15,7 +15,7 @@ SCRIPT = ROOT / "benchmarks" / "large_group.py"
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@on_days(4)
+@on_days(6)
 def test_a_group_larger_than_its_worker(tmp_path: Path) -> None:
     flags = ("--megabytes=700", "--limit=1024", "--prove")
     done = subprocess.run(

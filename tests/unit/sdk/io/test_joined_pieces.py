@@ -76,6 +76,7 @@ def test_tfrecords_of_all_parts_are_in_one_file(tmp_path):
     assert found == [b"%d" % n for n in range(6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_large_parts_are_never_read_by_the_commit(tmp_path, monkeypatch, format):
     """Each is a complete file, which is only renamed."""

@@ -427,6 +427,7 @@ def test_a_process_that_is_killed_and_goes_on_leaves_the_same_table(database) ->
     assert contents(database, "added") == added
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_take_no_longer_than_they_should(tmp_path) -> None:
     """About 0.7 s when the machine is quiet; only a blunder would take as long as this allows."""
     sink = opened(f"sqlite:///{tmp_path}/test.db")

@@ -210,6 +210,7 @@ def test_an_archive_into_a_directory_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, "--output names a directory" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_the_example_checks_its_directories_first(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     program = [sys.executable, "examples/flights.py", f"--input={tmp_path / 'file'}"]

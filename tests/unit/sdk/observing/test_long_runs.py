@@ -101,6 +101,7 @@ def test_the_keys_of_a_report_live_or_have_many_elements(history: History) -> No
     assert all(records_of(history, key) >= FEW_RECORDS for _, key in chosen)
 
 
+@pytest.mark.slow
 def test_keys_are_followed_during_all_the_run(history: History) -> None:
     (grouping,) = history.groupings.values()
     minutes = Counter((seen.now // 1_000_000 - START) // 60 for seen in grouping.elements)
@@ -238,6 +239,7 @@ def test_a_value_has_a_tooltip(report: Path, browser: Browser) -> None:
     assert "window from" in tip
 
 
+@pytest.mark.slow
 def test_the_lines_of_the_graph_are_cut_and_wrapped() -> None:
     history = History()
     with hr.Pipeline("local", argv=[], observers=[history]) as p:

@@ -45,10 +45,12 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
+@pytest.mark.slow
 def test_pipelines_run_on_the_local_runner(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess().assert_outcomes(passed=3)
 
 
+@pytest.mark.slow
 def test_the_command_line_names_the_runner(suite: pytest.Pytester) -> None:
     result = suite.runpytest_subprocess("--runner=abacus")
     result.assert_outcomes(failed=2, passed=1)
@@ -60,6 +62,7 @@ def test_a_test_may_choose_a_runner_of_its_own(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*runner: local*"])
 
 
+@pytest.mark.slow
 def test_the_command_line_gives_further_flags(suite: pytest.Pytester) -> None:
     flags = "--test-pipeline-options=--streaming --max-records-per-batch=3"
     result = suite.runpytest_subprocess(flags, "-s", "-k", "flags")

@@ -328,6 +328,7 @@ def test_the_end_result_of_what_waits_for_all_depends_on_nothing_but_what_came(r
     assert can_be_built(waiting)
 
 
+@pytest.mark.slow
 def test_a_pipeline_shrinks_to_little() -> None:
     run: Run = smallest(pipelines(), lambda run: len(rows_of(run.script)) > 1)
     assert len(run.steps) == 1

@@ -222,6 +222,7 @@ def test_the_format_is_that_of_confluents_serializers(registry: hr.io.SchemaRegi
     assert back == message
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("kafka")
 def test_a_message_is_bad_but_a_registry_that_does_not_answer_stops_the_run(
     registry: hr.io.SchemaRegistry,
