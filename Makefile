@@ -6,18 +6,20 @@ BIN    := $(VENV)/bin
 RUNNER ?= local
 N      ?= 1000
 KILLS  ?= 50
-# `make test` runs a tenth of the kills, and of the first commands in fresh clones: each day of the year another one.
+# `make test` runs a tenth of the kills, of the first commands in fresh clones, and of other long tests: each day of
+# the year another one.
 DAY ?= $(shell expr $$(date +%j) + 0)
 FIRST_KILL ?= $(shell expr $(DAY) % 10 \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $(DAY) % 3 + 1),4.0 4.1 4.2)
 ON_OLDER_SPARK := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
 ON_OLDER_SPARK += tests/unit/sdk/io/lake/test_spark_readers.py
-# `make test` runs half of the tests on Spark in a process of its own, and the other half in another one.
-HALF := tests/model tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
-HALF += tests/docs tests/benchmarks
-# ... beside those without Spark, in a process for each core: many tests wait for servers, programs and the clock.
-WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
+OF_TODAY := HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_DAY=$(DAY)
+# `make test` runs these tests on Spark beside the others, in a process of their own: each has half of the time.
+BESIDE := tests/model tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
+BESIDE += tests/beam/judge tests/beam/suites tests/docs tests/benchmarks tests/laws
+# `make test` uses more processes than cores, since many tests wait for servers, programs and the clock.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
 # Tests start about a hundred JVMs with Spark: this Java reads the classes from an archive.
 TEST_JAVA := $(VENV)/java-of-tests/bin/java
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
@@ -51,12 +53,12 @@ demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.wi
 		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
 test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
+	$(OF_TODAY) $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS)
 	@mkdir -p out
-	$(BIN)/pytest -n 0 -m "spark and not chaos" $(HALF) $(ARGS) >out/spark-1.txt 2>&1 & first=$$!; \
-	$(BIN)/pytest -n 0 -m "spark and not chaos" $(HALF:%=--ignore=%) $(ARGS) >out/spark-2.txt 2>&1 & second=$$!; \
-	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_DAY=$(DAY) \
-		$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS); status=$$?; \
-	wait $$first || status=1; wait $$second || status=1; cat out/spark-1.txt out/spark-2.txt; exit $$status
+	$(OF_TODAY) $(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
+	beside=$$!; status=0; \
+	$(OF_TODAY) $(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE:%=--ignore=%) $(ARGS) || status=1; \
+	wait $$beside || status=1; cat out/beside.txt; exit $$status
 
 test-bank: need-services $(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),need-java) $(VENV)/.with-dev$(if $(findstring --compare,$(ARGS)),+beam)$(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),+spark) ## transfers between accounts, while readers check that all balances add up to 0 [RUNNER=local|spark] [N=1000000] [ARGS="--compare --write"]
 	$(BIN)/python -m benchmarks.bank --runner $(RUNNER) $(if $(filter file,$(origin N)),,--transfers=$(N)) $(ARGS)

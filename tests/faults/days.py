@@ -34,6 +34,16 @@ def on_days(first: int) -> pytest.MarkDecorator:
     return pytest.mark.sampled if first == DAY % EVERY else pytest.mark.chaos
 
 
+def by_day(first: int) -> pytest.MarkDecorator:
+    """The mark `chaos` in `make test`, except on every tenth day, from the first of them on; else `slow`.
+
+    It is for long tests that share a Spark session with others; tests that are `sampled` start their own.
+    """
+    assert first in range(EVERY)
+    today = "HEADRACE_DAY" not in os.environ or first == DAY % EVERY
+    return pytest.mark.slow if today else pytest.mark.chaos
+
+
 def in_turns(number: int) -> list[pytest.MarkDecorator]:
     """The marks of one of many long tests of a kind, of which each day has a tenth."""
     return [pytest.mark.slow, pytest.mark.chaos, on_days(number % EVERY)]

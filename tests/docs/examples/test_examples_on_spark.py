@@ -19,7 +19,7 @@ from tests.docs.examples import (
     test_sensors as sensors,
 )
 from tests.docs.examples.conftest import EXAMPLES
-from tests.faults.days import on_days
+from tests.faults.days import by_day, on_days
 
 pytestmark = ON_SPARK
 
@@ -27,22 +27,26 @@ KILL_ONCE = EXAMPLES.parent / "tools" / "kill_once.py"
 FLAGS = ["--runner=spark", "--key-groups=2", "--batch-seconds=0"]
 
 
+@by_day(0)
 @pytest.mark.usefixtures("spark")
 def test_fraud_sessions_while_files_are_written(tmp_path: Path) -> None:
     fraud_sessions.check_live(tmp_path, *FLAGS)
 
 
+@by_day(1)
 @pytest.mark.usefixtures("spark")
 def test_sensors_in_streaming_mode(tmp_path: Path) -> None:
     sensors.check_streaming(tmp_path, *FLAGS, "--max-records-per-batch=90")
 
 
+@by_day(2)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("mode", [[], ["--streaming"]])
 def test_a_person_is_deleted(mode: list[str], tmp_path: Path) -> None:
     delete_person.check(tmp_path, *mode, *FLAGS, "--max-records-per-batch=200")
 
 
+@by_day(3)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("streaming", [False, True], ids=["batch", "streaming"])
 def test_all_queries_of_nexmark(streaming: bool, tmp_path: Path) -> None:
@@ -51,28 +55,33 @@ def test_all_queries_of_nexmark(streaming: bool, tmp_path: Path) -> None:
     )
 
 
+@by_day(4)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("mode", [[], ["--streaming", "--max-records-per-batch=2500"]])
 def test_queries_of_nexmark_on_columns(mode: list[str], tmp_path: Path) -> None:
     nexmark_benchmark.check_columns(tmp_path, *mode, *FLAGS)
 
 
+@by_day(5)
 @pytest.mark.usefixtures("spark")
 def test_all_jobs_of_the_game_as_a_job(tmp_path: Path) -> None:
     gaming.check_all(tmp_path, *FLAGS)
 
 
+@by_day(6)
 @pytest.mark.usefixtures("spark")
 def test_the_jobs_of_the_game_in_streaming_mode(tmp_path: Path) -> None:
     gaming.check_all(tmp_path, "--streaming", "--max-records-per-batch=750", *FLAGS)
 
 
+@by_day(7)
 @pytest.mark.usefixtures("spark")
 def test_best_of_teams() -> None:
     found = laws_for_your_pipeline.best_on("spark", "--key-groups=2")
     assert found == laws_for_your_pipeline.expected_best()
 
 
+@by_day(8)
 def test_a_dataframe(spark, tmp_path: Path) -> None:
     from dataframe_in_and_out import growing_visits, views, visits_of
 

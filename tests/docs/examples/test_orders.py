@@ -15,6 +15,7 @@ from orders.job import build
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
+from tests.faults.days import by_day
 from tests.support.services import kafka, postgres
 
 pytestmark = [
@@ -74,6 +75,7 @@ def test_a_batch_has_the_corrected_result(brokers: str, database: str, tmp_path:
     check_batch(brokers, database, tmp_path / "revenue")
 
 
+@by_day(9)
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")

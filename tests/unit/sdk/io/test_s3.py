@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.conftest import ON_SPARK
+from tests.faults.days import by_day
 from tests.support.services import s3
 from tests.unit.sdk.io.s3_program import LINES
 
@@ -16,7 +17,7 @@ def server():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runner", ["local", pytest.param("spark", marks=ON_SPARK)])
+@pytest.mark.parametrize("runner", ["local", pytest.param("spark", marks=[*ON_SPARK, by_day(3)])])
 def test_objects_are_written_matched_and_read(runner, server):
     bucket = f"bucket-{runner}"
     s3.create_bucket(server, bucket)
