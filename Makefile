@@ -52,7 +52,7 @@ demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.wi
 	$(BIN)/python tools/with_servers.py -- $(BIN)/python -m examples.orders \
 		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
-test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
+test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of other long tests; install Java, Chromium and servers if possible [ARGS=...]
 	$(OF_TODAY) $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS)
 	@mkdir -p out
 	$(OF_TODAY) $(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \

@@ -94,18 +94,23 @@ STARTED = {"kafka_broker", "postgresql", "mariadb_server", "browser"}
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--runner``, deselect the tests of other runners; those that take minutes come first."""
-    for item in items:
-        fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
-        if not STARTED.isdisjoint(fixtures):
-            item.add_marker(pytest.mark.slow)
-        if "spark" in fixtures:
-            item.add_marker(pytest.mark.spark)
+    mark_by_fixtures(items)
     wanted = config.getoption("--runner", None)  # an option of Headrace's own plugin, if installed
     others = [item for item in items if wanted and runner_of(item) not in (None, wanted)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
     items.sort(key=lambda item: item.get_closest_marker("sampled") is None)
+
+
+def mark_by_fixtures(items: list[pytest.Item]) -> None:
+    """Mark tests whose fixtures start something."""
+    for item in items:
+        fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+        if not STARTED.isdisjoint(fixtures):
+            item.add_marker(pytest.mark.slow)
+        if "spark" in fixtures:
+            item.add_marker(pytest.mark.spark)
 
 
 @pytest.fixture(params=RUNNERS)

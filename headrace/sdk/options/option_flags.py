@@ -9,8 +9,8 @@ from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from difflib import get_close_matches
-from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary
+from functools import cache
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -19,10 +19,8 @@ from headrace.sdk.options.value_provider import RuntimeValueProvider
 
 Adder: TypeAlias = Callable[[ArgumentParser], None]
 
-_PARSERS: Final[WeakKeyDictionary[type, OptionParser]] = WeakKeyDictionary()
 
-
-def flag_adders(cls: type) -> list[_FlagAdder]:
+def flag_adders(cls: type) -> list[Adder]:
     """Return the flag adders of a class and of its bases that define ``_add_argparse_args``."""
     return [_FlagAdder(base) for base in cls.__mro__ if "_add_argparse_args" in vars(base)]
 
@@ -32,11 +30,6 @@ class _FlagAdder:
 
     def __init__(self, cls: Any) -> None:
         self._cls = cls
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether the flags are always the same."""
-        return str(self._cls.__module__).startswith("headrace.")
 
     def __call__(self, parser: ArgumentParser) -> None:
         self._cls._add_argparse_args(parser)
@@ -96,23 +89,28 @@ def parser_with(adders: Iterable[Adder]) -> OptionParser:
     return parser
 
 
-def own_parser(cls: type) -> OptionParser:
-    """Return the parser of a class; that of a class of Headrace is made once, for all runs.
+def is_ours(cls: type) -> bool:
+    """Return whether a class is one of Headrace, not of a program."""
+    return cls.__module__.startswith("headrace.")
 
-    A class of a program can take its flags and their default values from anywhere.
+
+def own_parser(cls: type) -> OptionParser:
+    """Return a parser of the flags of a class, for parsing only: a class of Headrace has one for all runs.
+
+    A class of a program is asked each time, since its default values can come from anywhere.
     """
-    adders = flag_adders(cls)
-    if not all(adder.is_fixed for adder in adders):
-        return parser_with(adders)
-    if cls not in _PARSERS:
-        _PARSERS[cls] = parser_with(adders)
-    return _PARSERS[cls]
+    return _made_once(cls) if is_ours(cls) else parser_with(flag_adders(cls))
+
+
+@cache
+def _made_once(cls: type) -> OptionParser:
+    return parser_with(flag_adders(cls))
 
 
 def parser_of(cls: type) -> OptionParser:
     """Return the parser of a class, which is empty if the class cannot be used."""
     try:
-        return own_parser(cls)
+        return parser_with(flag_adders(cls))
     except Exception:
         return parser_with([])
 

@@ -264,6 +264,7 @@ def test_a_pipeline_that_never_runs_is_reported_when_it_is_deleted() -> None:
     assert warning.startswith("the pipeline that begins with 'First' was built, but it never ran")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "use",
     [
@@ -274,7 +275,6 @@ def test_a_pipeline_that_never_runs_is_reported_when_it_is_deleted() -> None:
         lambda p: p | "First" >> hr.Create([2]),  # building fails: the label is in use
     ],
 )
-@pytest.mark.slow
 def test_a_pipeline_that_is_used_or_cannot_be_is_not_reported(use) -> None:
     assert unused(use) == []
 

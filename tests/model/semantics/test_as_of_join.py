@@ -325,6 +325,7 @@ def _forget_all(self, versions, line, horizon):
     versions.clear_range(MIN_TIMESTAMP, hr.Timestamp(micros=horizon))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bug",
     [
@@ -335,7 +336,6 @@ def _forget_all(self, versions, line, horizon):
         ignores_the_tolerance,
     ],
 )
-@pytest.mark.slow
 def test_random_streams_find_a_seeded_bug(bug, monkeypatch):
     bug(monkeypatch)
     search = settings(

@@ -113,8 +113,8 @@ def lines_left(text: str) -> list[str]:
     return left
 
 
-@pytest.mark.parametrize("flags", [(), ("--no-progress",)], ids=["terminal", "no progress"])
 @pytest.mark.slow
+@pytest.mark.parametrize("flags", [(), ("--no-progress",)], ids=["terminal", "no progress"])
 def test_a_terminal_shows_the_line_without_a_flag(flags: tuple[str, ...]) -> None:
     with in_terminal("-c", SLOW, *flags) as (run, terminal):
         text = shown(terminal)

@@ -14,7 +14,13 @@ import attrs
 from apache_beam.options.pipeline_options import PipelineOptions as BeamOptions
 from apache_beam.options.value_provider import RuntimeValueProvider, ValueProvider
 
-from headrace.sdk.options.option_flags import flag_name, parser_of, parser_with, with_subclasses
+from headrace.sdk.options.option_flags import (
+    flag_name,
+    is_ours,
+    parser_of,
+    parser_with,
+    with_subclasses,
+)
 from headrace.sdk.options.pipeline_options import PipelineOptions, known_flags
 
 _SPARK: Final = "headrace.runners.spark.cluster.options"
@@ -23,12 +29,8 @@ _SPARK: Final = "headrace.runners.spark.cluster.options"
 _OF_BEAM: Final = ("runner", "headrace_runner", "experiments")
 """The options that name the runner, and one that Beam sets by itself."""
 
-_OURS: Final = "headrace."
-"""The start of the names of the modules of this package."""
-
 _BEAMS: Final = "apache_beam."
 """The start of the names of Beam's modules."""
-
 
 _KNOWN: Final[WeakKeyDictionary[Any, frozenset[str]]] = WeakKeyDictionary()
 """The names of the options of each class, while the class is there: Beam reads the options of all classes."""
@@ -88,7 +90,7 @@ def _names(parser: ArgumentParser) -> set[str]:
 def _own_actions() -> Iterator[Action]:
     """Iterate over the flags of all classes of options in this package."""
     import_module(_SPARK)
-    classes = [cls for cls in with_subclasses(PipelineOptions) if cls.__module__.startswith(_OURS)]
+    classes = [cls for cls in with_subclasses(PipelineOptions) if is_ours(cls)]
     return (action for cls in classes for action in _actions_of(cls))
 
 

@@ -65,6 +65,7 @@ def test_flags_with_json() -> None:
 
 
 def test_services_from_the_environment(monkeypatch) -> None:
+    assert CrossLanguageOptions([]).beam_services == {}
     monkeypatch.setenv("BEAM_SERVICE_OVERRIDES", '{"a": "1", "b": "2"}')
     assert CrossLanguageOptions(['--beam_services={"b": "3"}']).beam_services == {
         "a": "1",
