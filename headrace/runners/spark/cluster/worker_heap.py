@@ -20,6 +20,6 @@ def freeze_imports() -> None:
 
 
 def freeze_worker() -> None:
-    """Leave out what is alive, up to the next call; no effect outside workers."""
+    """Leave out what is alive; no effect outside workers."""
     if TaskContext.get() is not None:
         freeze_heap()
