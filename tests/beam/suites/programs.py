@@ -117,6 +117,35 @@ def created_with_timestamps(p):
     return pairs | beam.WindowInto(window.FixedWindows(10)) | beam.ParDo(Reminder())
 
 
+def timestamps_between_windows(p):
+    """Elements that are in no window, or in several, get new timestamps."""
+
+    def later(label):
+        return label >> beam.Map(lambda t: window.TimestampedValue(t, t + 1))
+
+    apart = p | "Apart" >> beam.Create([2, 3]) | later("Stamped apart")
+    mixed = p | "Mixed" >> beam.Create([4, 5, 6, 8]) | later("Stamped mixed")
+    made = [
+        stamped | f"Window {n}" >> beam.WindowInto(windows) | later(f"Later {n}")
+        for n, (stamped, windows) in enumerate(
+            [
+                (apart, window.SlidingWindows(2, 8)),
+                (mixed, window.SlidingWindows(2, 8)),
+                (mixed, window.SlidingWindows(4, 2)),
+            ]
+        )
+    ]
+    told = [
+        pcoll | f"Told {n}" >> beam.Map(lambda t, at=beam.DoFn.TimestampParam: (t, int(at)))
+        for n, pcoll in enumerate(made)
+    ]
+    everywhere = [
+        pcoll | f"Global {n}" >> beam.WindowInto(window.GlobalWindows())
+        for n, pcoll in enumerate(told)
+    ]
+    return everywhere | beam.Flatten()
+
+
 def side_inputs(p):
     """Side inputs of each kind."""
     main = p | "Main" >> beam.Create([1, 2, 3])
@@ -351,6 +380,7 @@ BATCH = (
     word_count,
     state_and_timers,
     created_with_timestamps,
+    timestamps_between_windows,
     side_inputs,
     windowed_side_inputs,
     keys_of_classes,

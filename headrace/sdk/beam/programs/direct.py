@@ -177,7 +177,8 @@ class DirectCalls(StepCalls):
         values, single = made.values, exploded(made)
         if single is not made:
             single = exploded(made.with_values(list(zip(values, stamps, strict=True))))
-            values, stamps = map(list, zip(*single.values, strict=True))
+            values = [value for value, _ in single.values]
+            stamps = [stamp for _, stamp in single.values]
         return {MAIN: restamped(single, values, stamps, self._window_fn)}
 
     def _by_tag(self, made: Bundle) -> Outputs:
