@@ -58,6 +58,7 @@ _TIMEOUTS: Final = {"spark.python.authenticate.socketTimeout": "120s"}
 _LOCAL_ENVIRONMENT: Final = {
     "SPARK_LOCAL_IP": "127.0.0.1",
     "PYSPARK_PYTHON": sys.executable,  # the JVM also starts Python, for Python data sources
+    "OMP_NUM_THREADS": "1",  # as Spark sets it for workers; else NumPy starts threads in each Python
 }
 """Default environment variables of the JVM."""
 

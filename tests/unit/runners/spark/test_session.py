@@ -24,15 +24,17 @@ from .cluster import SPARK_HOME
 SHUFFLE = "spark.sql.shuffle.partitions"
 
 SCRIPT = """
-import json, sys
+import json, os, sys
 from headrace.options.pipeline_options import PipelineOptions
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.cluster.session import prepare
+OMP = "OMP_NUM_THREADS"
 session = prepare(PipelineOptions(sys.argv[1:]))
 conf = dict(session.spark.sparkContext.getConf().getAll())
 again = prepare(PipelineOptions([]))
 print(json.dumps({"conf": conf, "owned": [session.owned, again.owned], "cores": session.cores,
     "python": session.spark.sparkContext.pythonExec,
+    "threads": [session.spark.sparkContext._jvm.System.getenv(OMP), os.environ.get(OMP)],
     "same": session.spark is again.spark, "local": session.is_local}))
 assert session.spark.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
 """
@@ -47,7 +49,7 @@ def run(tmp_path: Path, *command: str, **environment: str) -> tuple[dict, str]:
     script = tmp_path / "session_script.py"
     script.write_text(SCRIPT)
     root = str(ROOT)
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK"))}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK", "OMP"))}
     done = subprocess.run(
         [str(script) if part == "SCRIPT" else part for part in command],
         env={**clean, "PYTHONPATH": root, **environment},
@@ -79,6 +81,7 @@ def test_a_new_session(tmp_path: Path) -> None:
     assert conf[SHUFFLE] == str(found["cores"])
     assert RUN_CONF.items() <= conf.items()
     assert found["python"] == sys.executable
+    assert found["threads"] == ["1", None]
     assert (found["owned"], found["same"], found["local"]) == ([True, False], True, True)
     said = [line for line in noise.splitlines() if "incubator modules" not in line]
     assert said == []
