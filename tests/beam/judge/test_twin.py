@@ -23,7 +23,12 @@ from headrace.sdk.beam.judge.runner_cases import AMPLE, beam_runs
 from headrace.sdk.beam.judge.runner_laws import agrees_in_batch
 from headrace.sdk.beam.judge.worker import NotEndedError, RunFailedError, RunnerProcess
 from headrace.sdk.beam.programs import strategies
-from headrace.sdk.testing.runs.batch_oracle import Result, end_result, without_empty
+from headrace.sdk.testing.runs.batch_oracle import (
+    Result,
+    end_result,
+    source_watermarks,
+    without_empty,
+)
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.steps import Step
 from headrace.triggers import AccumulationMode, AfterWatermark, DefaultTrigger
@@ -71,11 +76,30 @@ def has_same_panes(run: Run) -> bool:
 @given(beam_runs())
 def test_a_stream_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
     theirs, ours = in_beam(bundles, run, True), play(run, NativeRunner())
-    if len(run.steps) == 1 or agrees_in_batch(run):
+    if may_lose(run):
+        check_what_fired(run, ours, theirs)
+    elif len(run.steps) == 1 or agrees_in_batch(run):
         assert results(run, ours) == results(run, theirs)
     if has_same_panes(run):
         mine, others = compare(run, ours[0], theirs[0])  # type: ignore[arg-type]
         assert mine == others
+
+
+def may_lose(run: Run) -> bool:
+    """Whether Beam may lose elements that never fired: late ones hold no watermark, so its runner ends."""
+    behind = any(
+        kind == "elements" and any(row[2] < watermark for row in what)
+        for (kind, what), watermark in zip(run.script, source_watermarks(run.script), strict=False)
+    )
+    return behind and that_fires_at_the_end(run) != run
+
+
+def check_what_fired(run: Run, ours: RunsPanes, theirs: RunsPanes) -> None:
+    """Check the first grouping: of each key and window, Beam has all or what fired before our last pane."""
+    (found, *_), (whole, *_) = results(run, theirs), results(run, ours)
+    fired, *_ = results(run, [[pane for pane in panes if not pane.last] for panes in ours])
+    for place in found.keys() | whole.keys():
+        assert found.get(place) in (whole.get(place), fired.get(place))
 
 
 def that_fires_at_the_end(run: Run) -> Run:
