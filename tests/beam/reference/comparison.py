@@ -81,16 +81,17 @@ class Expiry:
 
 
 def compare(
-    run: Run, ours: Sequence[Pane], theirs: Sequence[Pane]
+    run: Run, ours: Sequence[Pane], theirs: Sequence[Pane], *, stamps: bool = True
 ) -> tuple[PanesByPlace, PanesByPlace]:
-    """The comparable fields of both sides; equal if they agree.
+    """The comparable fields of both sides, with or without timestamps; equal if they agree.
 
     If the event of Beam's panes is unknown, no window may expire before the end, and the timing is left
     out: a Beam pipeline uses its output watermark.
     """
     expiry = Expiry.of(run)
     known = all(pane.event != UNKNOWN_EVENT for pane in theirs)
-    timing = known and same_timing(run.steps[0].windowing)
+    names = ("value", "index", "first", *["timestamp"] * stamps)
+    names += ("timing", "nonspeculative") if known and same_timing(run.steps[0].windowing) else ()
     unexpired = (pane for pane in theirs if not (known and expiry.expired_before(pane)))
     beams_by_place = panes_in_order(unexpired, known)
     ours_by_place = panes_in_order((as_beam_labels(pane, run.script) for pane in ours), known)
@@ -100,7 +101,7 @@ def compare(
             and len(panes) == len(beams_by_place.get(place, ())) + 1
         ):
             panes.pop()
-    return compared_fields(ours_by_place, timing), compared_fields(beams_by_place, timing)
+    return compared_fields(ours_by_place, names), compared_fields(beams_by_place, names)
 
 
 def same_timing(windowing: WindowingStrategy) -> bool:
@@ -128,9 +129,9 @@ def panes_in_order(panes: Iterable[Pane], known: bool) -> dict[Place, list[Pane]
     return dict(found)
 
 
-def compared_fields(panes_by_place: dict[Place, list[Pane]], timing: bool) -> PanesByPlace:
-    names: tuple[str, ...] = ("value", "timestamp", "index", "first")
-    names += ("timing", "nonspeculative") if timing else ()
+def compared_fields(
+    panes_by_place: dict[Place, list[Pane]], names: tuple[str, ...]
+) -> PanesByPlace:
     return {
         place: [tuple(getattr(pane, name) for name in names) for pane in panes]
         for place, panes in panes_by_place.items()
