@@ -15,6 +15,10 @@ OLDER_SPARK ?= $(word $(shell expr $(DAY) % 3 + 1),4.0 4.1 4.2)
 ON_OLDER_SPARK := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
 ON_OLDER_SPARK += tests/unit/sdk/io/lake/test_spark_readers.py
 OF_TODAY := HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_DAY=$(DAY)
+# Without Spark it has half of the random cases, of one of ten seeds, also by the day; HEADRACE_PROFILE=ci has all cases
+# of a seed that stays.
+HEADRACE_PROFILE ?= day
+CASES_OF_TODAY := --hypothesis-seed=$(shell expr $(DAY) % 10)
 # `make test` runs these tests on Spark beside the others, in a process of their own: each has half of the time.
 BESIDE := tests/model tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
 BESIDE += tests/beam/judge tests/beam/suites tests/docs tests/benchmarks tests/laws
@@ -53,7 +57,7 @@ demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.wi
 		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
 test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of other long tests; install Java, Chromium and servers if possible [ARGS=...]
-	$(OF_TODAY) $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS)
+	$(OF_TODAY) HEADRACE_PROFILE=$(HEADRACE_PROFILE) $(BIN)/pytest $(CASES_OF_TODAY) -n $(WORKERS) --dist worksteal -m "not spark and not chaos or sampled" $(ARGS)
 	@mkdir -p out
 	$(OF_TODAY) $(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
 	beside=$$!; status=0; \

@@ -1,6 +1,6 @@
 """Fixtures for the runners that tests of the semantics run on, and the profiles of Hypothesis.
 
-HEADRACE_PROFILE=quick|fast|ci|deep|mutants selects a profile, HEADRACE_CASES a number of cases per test.
+HEADRACE_PROFILE=quick|fast|ci|day|deep|mutants selects a profile, HEADRACE_CASES a number of cases per test.
 HEADRACE_DRY_RUN=off runs each pipeline on Spark by itself; CONTRIBUTING.md explains the dry run.
 """
 
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 settings.register_profile("quick", max_examples=10, deadline=None)
 settings.register_profile("fast", max_examples=100, deadline=None)
 settings.register_profile("ci", settings.get_profile("fast"), derandomize=True, print_blob=True)
+settings.register_profile(
+    "day",  # ten seeds take turns, one for each day
+    settings.get_profile("ci"),
+    max_examples=50,
+    derandomize=False,
+    database=None,
+)
 settings.register_profile(
     "deep",
     settings.get_profile("fast"),

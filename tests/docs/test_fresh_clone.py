@@ -75,18 +75,19 @@ def test_continuous_integration_begins_with_the_checks_and_leaves_nothing_out() 
 
 
 @pytest.mark.parametrize(("day", "number"), [("001", 1), ("009", 9), ("010", 10), ("366", 366)])
-def test_the_day_of_the_year_selects_a_tenth_of_the_kills_and_first_commands(
+def test_the_day_of_the_year_selects_a_tenth_of_the_kills_and_first_commands_and_a_seed(
     day: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     date = tmp_path / "date"
     date.write_text(f'#!/bin/sh\ntest "$*" = +%j && echo {day}\n')
     date.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    for name in ("DAY", "FIRST_KILL"):  # of the make that runs the tests
+    for name in ("DAY", "FIRST_KILL", "HEADRACE_PROFILE"):  # of the make that runs the tests
         monkeypatch.delenv(name, raising=False)
     said = make(ROOT, "--dry-run", "test")
     kills = f"HEADRACE_KILLS=5 HEADRACE_FIRST_KILL={number % 10 * 5} HEADRACE_DAY={number} "
-    assert kills in said
+    seed = f"HEADRACE_PROFILE=day .venv/bin/pytest --hypothesis-seed={number % 10} "
+    assert (said.count(kills), said.count(kills + seed)) == (3, 1)
 
 
 @pytest.mark.spark

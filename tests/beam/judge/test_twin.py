@@ -7,7 +7,8 @@ Beam's runner does not finish is left out: the judge lists it as a miss of the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -30,6 +31,7 @@ from headrace.sdk.testing.runs.batch_oracle import (
     without_empty,
 )
 from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.run_on_runner import Pane
 from headrace.sdk.testing.runs.steps import Step
 from headrace.triggers import AccumulationMode, AfterWatermark, DefaultTrigger
 from headrace.windowing.timestamp_combiner import TimestampCombiner
@@ -79,8 +81,9 @@ def has_same_panes(run: Run) -> bool:
 def test_a_stream_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
     theirs, ours = in_beam(bundles, run, True), play(run, NativeRunner())
     if may_lose(run):
-        check_what_fired(run, ours, theirs)
-    elif len(run.steps) == 1 or agrees_in_batch(run):
+        run = attrs.evolve(run, steps=run.steps[:1])
+        theirs, ours = theirs[:1], [without_lost(ours[0], theirs[0])]
+    if len(run.steps) == 1 or agrees_in_batch(run):
         assert results(run, ours) == results(run, theirs)
     if has_same_panes(run):
         mine, others = compare(run, ours[0], theirs[0], stamps=has_same_stamps(run))  # type: ignore[arg-type]
@@ -105,12 +108,11 @@ def may_lose(run: Run) -> bool:
     return has_late(run) and that_fires_at_the_end(run) != run
 
 
-def check_what_fired(run: Run, ours: RunsPanes, theirs: RunsPanes) -> None:
-    """Check the first grouping: of each key and window, Beam has all or what fired before our last pane."""
-    (found, *_), (whole, *_) = results(run, theirs), results(run, ours)
-    fired, *_ = results(run, [[pane for pane in panes if not pane.last] for panes in ours])
-    for place in found.keys() | whole.keys():
-        assert found.get(place) in (whole.get(place), fired.get(place))
+def without_lost(ours: Sequence[Pane], theirs: Sequence[Pane]) -> list[Pane]:
+    """Leave out our last panes of keys and windows of which Beam has one pane less."""
+    more = Counter((pane.key, pane.window) for pane in ours)
+    more.subtract((pane.key, pane.window) for pane in theirs)
+    return [pane for pane in ours if not (pane.last and more[pane.key, pane.window] == 1)]
 
 
 def that_fires_at_the_end(run: Run) -> Run:
