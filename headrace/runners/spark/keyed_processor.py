@@ -8,10 +8,11 @@ takes several times as long as describing the state.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
 from headrace.runners.spark.cluster.jvm_log_filter import (
     is_state_describer,
@@ -21,6 +22,13 @@ from headrace.runners.spark.cluster.unpickling import Packed
 
 if TYPE_CHECKING:
     from headrace.runners.spark.streaming import KeyedStage
+
+
+VALUE: Final = StructType().add("value", BinaryType())
+"""The type of all values of the state. If it were a string, each task would ask the JVM to parse it."""
+
+CHUNK: Final = StructType().add("step", StringType()).add("chunk", IntegerType())
+"""The type of the keys of chunks."""
 
 
 class States(NamedTuple):
@@ -40,9 +48,9 @@ class States(NamedTuple):
 def states_of(handle: StatefulProcessorHandle, observes: bool) -> States:
     """Declare the state of a level, and return it."""
     return States(
-        handle.getValueState("directories", "value binary"),
-        handle.getMapState("chunks", "step string, chunk int", "value binary"),
-        handle.getValueState("observed", "value binary") if observes else None,
+        handle.getValueState("directories", VALUE),
+        handle.getMapState("chunks", CHUNK, VALUE),
+        handle.getValueState("observed", VALUE) if observes else None,
     )
 
 
