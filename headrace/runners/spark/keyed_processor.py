@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from headrace.runners.spark.streaming import KeyedStage
 
 
-VALUE: Final = StructType().add("value", BinaryType())
+STATE_VALUE: Final = StructType().add("value", BinaryType())
 """The type of all values of the state. If it were a string, each task would ask the JVM to parse it."""
 
-CHUNK: Final = StructType().add("step", StringType()).add("chunk", IntegerType())
+CHUNK_KEY: Final = StructType().add("step", StringType()).add("chunk", IntegerType())
 """The type of the keys of chunks."""
 
 
@@ -48,9 +48,9 @@ class States(NamedTuple):
 def states_of(handle: StatefulProcessorHandle, observes: bool) -> States:
     """Declare the state of a level, and return it."""
     return States(
-        handle.getValueState("directories", VALUE),
-        handle.getMapState("chunks", CHUNK, VALUE),
-        handle.getValueState("observed", VALUE) if observes else None,
+        handle.getValueState("directories", STATE_VALUE),
+        handle.getMapState("chunks", CHUNK_KEY, STATE_VALUE),
+        handle.getValueState("observed", STATE_VALUE) if observes else None,
     )
 
 

@@ -76,20 +76,6 @@ def has_same_panes(run: Run) -> bool:
     return not others and windowing.allowed_lateness == AMPLE and is_shared(windowing.trigger)
 
 
-@settings(max_examples=EXAMPLES)
-@given(beam_runs())
-def test_a_stream_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
-    theirs, ours = in_beam(bundles, run, True), play(run, NativeRunner())
-    if may_lose(run):
-        run = attrs.evolve(run, steps=run.steps[:1])
-        theirs, ours = theirs[:1], [without_lost(ours[0], theirs[0])]
-    if len(run.steps) == 1 or agrees_in_batch(run):
-        assert results(run, ours) == results(run, theirs)
-    if has_same_panes(run):
-        mine, others = compare(run, ours[0], theirs[0], stamps=has_same_stamps(run))  # type: ignore[arg-type]
-        assert mine == others
-
-
 def has_late(run: Run) -> bool:
     """Whether an element arrives behind the watermark."""
     return any(
@@ -124,6 +110,20 @@ def _firing_at_the_end(step: Step) -> Step:
     if isinstance(step.windowing.trigger, AfterWatermark) and is_shared(step.windowing.trigger):
         return step
     return attrs.evolve(step, windowing=attrs.evolve(step.windowing, trigger=DefaultTrigger()))
+
+
+@settings(max_examples=EXAMPLES)
+@given(beam_runs())
+def test_a_stream_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
+    theirs, ours = in_beam(bundles, run, True), play(run, NativeRunner())
+    if may_lose(run):
+        run = attrs.evolve(run, steps=run.steps[:1])
+        theirs, ours = theirs[:1], [without_lost(ours[0], theirs[0])]
+    if len(run.steps) == 1 or agrees_in_batch(run):
+        assert results(run, ours) == results(run, theirs)
+    if has_same_panes(run):
+        mine, others = compare(run, ours[0], theirs[0], stamps=has_same_stamps(run))  # type: ignore[arg-type]
+        assert mine == others
 
 
 @settings(max_examples=EXAMPLES)
