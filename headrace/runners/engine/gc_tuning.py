@@ -16,7 +16,6 @@ from typing import Final
 ALLOCATIONS: Final = 500_000
 """The number of container allocations, less deallocations, that starts a collection."""
 
-
 COLLECTING: Final = 16
 """One of this many calls of `freeze_heap` collects garbage."""
 

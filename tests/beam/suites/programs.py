@@ -126,7 +126,11 @@ def timestamps_between_windows(p):
     apart = p | "Apart" >> beam.Create([2, 3]) | later("Stamped apart")
     mixed = p | "Mixed" >> beam.Create([4, 5, 6, 8]) | later("Stamped mixed")
     made = [
-        stamped | f"Window {n}" >> beam.WindowInto(windows) | later(f"Later {n}")
+        stamped
+        | f"Window {n}" >> beam.WindowInto(windows)
+        | later(f"Later {n}")
+        | f"Told {n}" >> beam.Map(lambda t, at=beam.DoFn.TimestampParam: (t, int(at)))
+        | f"Global {n}" >> beam.WindowInto(window.GlobalWindows())
         for n, (stamped, windows) in enumerate(
             [
                 (apart, window.SlidingWindows(2, 8)),
@@ -135,15 +139,7 @@ def timestamps_between_windows(p):
             ]
         )
     ]
-    told = [
-        pcoll | f"Told {n}" >> beam.Map(lambda t, at=beam.DoFn.TimestampParam: (t, int(at)))
-        for n, pcoll in enumerate(made)
-    ]
-    everywhere = [
-        pcoll | f"Global {n}" >> beam.WindowInto(window.GlobalWindows())
-        for n, pcoll in enumerate(told)
-    ]
-    return everywhere | beam.Flatten()
+    return made | beam.Flatten()
 
 
 def side_inputs(p):

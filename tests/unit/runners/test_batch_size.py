@@ -99,8 +99,10 @@ def test_after_ten_batches_each_takes_the_target_time(fixed: float, each: float)
     seed=st.integers(0, 1000),
 )
 @settings(
-    max_examples=200, derandomize=True, deadline=None
-)  # noise misleads it in one of thousands
+    max_examples=200,
+    derandomize=True,  # the noise of one engine in thousands looks like a longer fixed time
+    deadline=None,
+)
 def test_whatever_a_record_costs_the_mean_time_is_near_the_target(
     fixed: float, each: float, noise: float, seed: int
 ) -> None:
