@@ -17,12 +17,12 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
-from headrace.runners.contents.groups import Groups, order_by, parts
+from headrace.runners.contents.groups import order_by, parts
 from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
 from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.runners.precombine.table_keys import Codes, codes_of, numbered, windows_of
+from headrace.runners.precombine.table_keys import Codes, key_groups, windows_of
 from headrace.sdk.elements.record_tables import PairRecords, TaggedValue
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -104,8 +104,6 @@ class TablePrecombiner:
     def _parts(self, bundle: TableBundle) -> Iterator[TablePart]:
         """Yield the contents of a table by windows."""
         assert isinstance(bundle.records, PairRecords)
-        table, key = bundle.table, bundle.records.key
-        columns = [codes_of(table.column(name)) for name in key.names]
         assigns, strategy = self.input.assigns_windows, self.input.strategy
         window_fn = strategy.window_fn if assigns else bundle.window_fn
         windows = windows_of(window_fn, bundle.times, len(bundle))
@@ -113,16 +111,11 @@ class TablePrecombiner:
             kept = bundle.filtered(_in_windows(windows))
             yield from self._parts(kept) if len(kept) else ()
             return
-        ids, first = numbered([windows.ids, *(column.ids for column in columns)])
-        named = [
-            list(map(column.values.__getitem__, column.ids[first].tolist())) for column in columns
-        ]
-        keys = key.values(named, len(first))
-        groups = Groups(ids, len(first))
+        groups, numbers, keys = key_groups(bundle.table, bundle.records.key, windows.ids)
         contents = contents_of(
-            self.reduction, bundle.records.value, table, groups, keys.__getitem__, self.adds
+            self.reduction, bundle.records.value, bundle.table, groups, keys.__getitem__, self.adds
         )
-        columns_by_window = by_number(windows.ids[first], keys, contents, groups.counts.tolist())
+        columns_by_window = by_number(numbers, keys, contents, groups.counts.tolist())
         for number, part in columns_by_window:
             yield TablePart(windows.values[number], *part)
 

@@ -25,7 +25,7 @@ from headrace.runners.precombine.per_session import (
 )
 from headrace.runners.precombine.per_table import alike
 from headrace.runners.precombine.protocol import expired_until
-from headrace.runners.precombine.table_keys import codes_of, far, numbered
+from headrace.runners.precombine.table_keys import far, key_groups
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.window_fn import fact
 
@@ -70,12 +70,9 @@ class TableSessionPrecombiner(SessionPrecombiner):
             bundle = bundle.filtered(~is_late)
         records = bundle.records
         assert isinstance(records, PairRecords)
-        columns = [codes_of(bundle.table.column(name)) for name in records.key.names]
         one_key = np.zeros(len(bundle), np.int64)
-        ids, first = numbered([one_key, *(column.ids for column in columns)])
-        named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
-        keys = records.key.values(named, len(first))
-        sessions = self._runs(bundle, ids, keys, gap)
+        groups, _, keys = key_groups(bundle.table, records.key, one_key)
+        sessions = self._runs(bundle, groups.ids, keys, gap)
         return zip(KeyIndex().identify(keys), keys, sessions, strict=True)
 
     def _runs(

@@ -8,7 +8,9 @@ from math import gcd
 from typing import Any, Final, NamedTuple
 
 from headrace.grouping.dictionary_columns import numbers_and_values
+from headrace.runners.contents.groups import Groups
 from headrace.sdk.coders.keys import identities
+from headrace.sdk.elements.record_tables import Fields
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.column import Column, materialise
 from headrace.windowing.sessions import Sessions
@@ -18,6 +20,9 @@ from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindo
 
 _FAR: Final = 1 << 62
 """Times beyond this are not divided by numpy, whose integers could overflow."""
+
+_DENSE: Final = 2
+"""Numbers are counted without a hash table if their span is at most this many times their number."""
 
 
 class Codes(NamedTuple):
@@ -53,11 +58,16 @@ def windows_of(window_fn: WindowFn, times: Any, count: int) -> Codes:
         times: the timestamps, as a numpy array; None if all rows have the start of time.
         count: the number of rows.
     """
+    import numpy as np
+
     if times is None or isinstance(window_fn, GlobalWindows):
         return one_value(_assigned(window_fn, repeat(MIN_MICROS), 1)[0], count)
-    blocks, first = numbered([_blocks(window_fn, times)])
-    found = _by_identity(_assigned(window_fn, times[first].tolist(), len(first)))
-    return Codes(found.ids[blocks], found.values)
+    blocks, numbers = distinct(_blocks(window_fn, times))
+    some = np.empty(len(numbers), np.int64)
+    some[blocks] = times  # any time of each block
+    found = _by_identity(_assigned(window_fn, some.tolist(), len(some)))
+    is_same = len(found.values) == len(some)
+    return Codes(blocks if is_same else found.ids[blocks], found.values)
 
 
 def _assigned(window_fn: WindowFn, times: Column[int], count: int) -> list[Windows]:
@@ -138,49 +148,83 @@ def _by_identity(keys: list[Any]) -> Codes:
     return Codes(np.array(ids, np.int64), [names[number] for number in range(len(found))])
 
 
-def numbered(columns: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the number of each combination of numbers, and its first row.
+class KeyGroups(NamedTuple):
+    """The rows of a table by key, and by another number.
+
+    Attributes:
+        rows: the groups of rows.
+        numbers: the other number of each group, as a numpy array.
+        keys: the key of each group.
+    """
+
+    rows: Groups
+    numbers: Any
+    keys: list[Any]
+
+
+def key_groups(table: Any, key: Fields, numbers: Any) -> KeyGroups:
+    """Return the groups of rows with the same key and number.
 
     Args:
-        columns: numpy arrays of integers, one or more, of the same length. If there are several, none is
-            negative, and those of the first are less than the number of rows.
+        table: the rows.
+        key: the fields of the key.
+        numbers: the number of each row, as a numpy array.
+    """
+    columns = [codes_of(table.column(name)) for name in key.names]
+    ids, (own, *places) = numbered([numbers, *(column.ids for column in columns)])
+    named = [
+        list(map(column.values.__getitem__, place.tolist()))
+        for column, place in zip(columns, places, strict=True)
+    ]
+    return KeyGroups(Groups(ids, len(own)), own, key.values(named, len(own)))
+
+
+def numbered(columns: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return the number of each combination of numbers, and the numbers of which each combination is made.
+
+    Args:
+        columns: numpy arrays of integers, of the same length; all but the first are from 0 to 2**31.
+
+    Returns:
+        The combination of each row, and for each column its number in each combination.
 
     >>> import numpy as np
-    >>> ids, first = numbered([np.array([7, 7, 7]), np.array([1, 0, 1])])
-    >>> ids.tolist(), first.tolist()
-    ([0, 1, 0], [0, 1])
+    >>> ids, (windows, keys) = numbered([np.array([0, 0, 1]), np.array([7, 5, 7])])
+    >>> ids.tolist(), windows.tolist(), keys.tolist()
+    ([1, 0, 2], [0, 0, 1], [5, 7, 7])
     """
     import numpy as np
 
-    ids, *others = columns
-    for number, column in enumerate(others):
-        ids = (_numbers(ids) if number else ids) * (int(column.max(initial=0)) + 1) + column
-    if len(ids) and int(ids.max()) - int(ids.min()) < len(ids):
-        return _numbered_densely(ids - ids.min())
-    ids = _numbers(ids)
-    first = np.empty(int(ids.max(initial=-1)) + 1, np.int64)
-    first[ids[::-1]] = np.arange(len(ids))[::-1]
-    return ids, first
+    ids, found = distinct(columns[0])
+    parts = [found]
+    for column in columns[1:]:
+        size = int(column.max(initial=0)) + 1
+        ids, found = distinct(ids * size + column)
+        before, own = np.divmod(found, size)
+        parts = [*(part[before] for part in parts), own]
+    return ids, parts
 
 
-def _numbered_densely(ids: Any) -> tuple[Any, Any]:
-    """Do the same for numbers from 0 that are all less than the number of rows, without a hash table."""
-    import numpy as np
+def distinct(numbers: Any) -> tuple[Any, Any]:
+    """Return the place of each number among those that differ, and these, as numpy arrays.
 
-    span = int(ids.max()) + 1
-    first = np.full(span, len(ids))
-    first[ids[::-1]] = np.arange(len(ids))[::-1]
-    is_first = np.zeros(len(ids), bool)
-    is_first[first[first < len(ids)]] = True
-    rows = np.flatnonzero(is_first)
-    numbers = np.empty(span, np.int64)
-    numbers[ids[rows]] = np.arange(len(rows))
-    return numbers[ids], rows
-
-
-def _numbers(ids: Any) -> Any:
-    """Return dense numbers, so that products with other numbers do not overflow."""
+    >>> import numpy as np
+    >>> places, found = distinct(np.array([7, 5, 7]))
+    >>> places.tolist(), found.tolist()
+    ([1, 0, 1], [5, 7])
+    """
     import numpy as np
     import pyarrow as pa
 
-    return pa.array(ids).dictionary_encode().indices.to_numpy().astype(np.int64)
+    if not len(numbers):
+        return numbers, numbers
+    least = int(numbers.min())
+    span = int(numbers.max()) - least + 1
+    if span > _DENSE * len(numbers):
+        encoded = pa.array(numbers).dictionary_encode()
+        return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_numpy()
+    places = numbers - least if least else numbers
+    is_found = np.bincount(places, minlength=span) > 0
+    if not is_found.all():
+        places = (is_found.cumsum() - 1)[places]
+    return places, is_found.nonzero()[0] + least

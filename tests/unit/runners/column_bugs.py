@@ -77,6 +77,11 @@ def nulls_are_one_value(column: Any) -> Any:
     return CODES(column.fill_null("") if pa.types.is_string(column.type) else column)
 
 
+def first_field_alone(columns: Any) -> Any:
+    ids, parts = NUMBERED(columns[:2])
+    return ids, parts + [parts[1] * 0 for _ in columns[2:]]
+
+
 def whole_periods(window_fn: Any, times: Any) -> Any:
     period = getattr(window_fn, "period", window_fn.size).micros
     return (times - window_fn.offset.micros) // period
@@ -112,6 +117,7 @@ POWER_SUMS = column_partials.PARTIALS[VarianceCombineFn]
 SEVERAL = column_partials.PARTIALS[SingleInputTupleCombineFn]
 DECIMAL_SUMS = column_partials._decimal_sums
 CODES = table_keys.codes_of
+NUMBERED = table_keys.numbered
 ADD = ElementPrecombiner.add
 PART = per_table.TablePart
 SESSIONS_IN = per_table_session.sessions_in
@@ -159,10 +165,8 @@ IN_GROUPS: Final[dict[str, Bug]] = {
     "integers with nulls": lambda m: m.setattr(
         column_partials, "integers", lambda c: c.cast(pa.float64()).to_numpy()
     ),
-    "None is an empty word": lambda m: m.setattr(per_table, "codes_of", nulls_are_one_value),
-    "keys without their last field": lambda m: m.setattr(
-        per_table, "numbered", lambda columns: table_keys.numbered(columns[:2])
-    ),
+    "None is an empty word": lambda m: m.setattr(table_keys, "codes_of", nulls_are_one_value),
+    "keys without their last field": lambda m: m.setattr(table_keys, "numbered", first_field_alone),
     "sliding windows by the period alone": lambda m: m.setattr(
         table_keys, "_blocks", whole_periods
     ),

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from headrace.runners.contents.groups import order_by
 from headrace.runners.precombine.per_table import by_number
-from headrace.runners.precombine.table_keys import numbered
+from headrace.runners.precombine.table_keys import distinct, numbered
 
 NUMBERS = st.integers(0, 3) | st.sampled_from([65_535, 65_536, 131_072, 2**31, 2**32 - 1])
 """Numbers that differ in their low or in their high digits."""
@@ -20,19 +20,25 @@ def test_rows_are_ordered_by_number_and_then_by_time_or_place(rows):
     assert order_by(ids, times).tolist() == sorted(places, key=lambda at: rows[at])
 
 
-@given(st.lists(NUMBERS), st.lists(st.integers(0, 2)))
-def test_groups_are_numbered_in_the_order_of_their_first_rows(firsts, seconds):
-    pairs = list(zip(firsts, seconds, strict=False))
-    columns = [np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
-    groups = list(dict.fromkeys(pairs))
-    # The first of several columns has been numbered.
-    columns[0] = np.array([sorted(set(firsts)).index(first) for first, _ in pairs], np.int64)
-    ids, first = numbered(columns)
-    assert [groups[number] for number in ids.tolist()] == pairs
-    assert [pairs[row] for row in first.tolist()] == groups
-    alone, first = numbered([np.array(firsts, np.int64)])
-    assert alone.tolist() == [list(dict.fromkeys(firsts)).index(each) for each in firsts]
-    assert first.tolist() == [firsts.index(each) for each in dict.fromkeys(firsts)]
+NUMBERED = st.integers(0, 3) | st.sampled_from([40, 65_536, 2**31 - 1])
+"""Numbers that differ by little, and by more than their number."""
+
+
+@given(st.lists(st.tuples(NUMBERED, NUMBERED, NUMBERED)), st.integers(1, 3))
+def test_groups_are_the_combinations_of_numbers(rows, width):
+    rows = [row[:width] for row in rows]
+    columns = [np.array([row[at] for row in rows], np.int64) for at in range(width)]
+    ids, parts = numbered(columns)
+    groups = list(zip(*(part.tolist() for part in parts), strict=True))
+    assert [groups[number] for number in ids.tolist()] == rows
+    assert sorted(groups) == sorted(set(rows))
+
+
+@given(st.lists(st.integers(-5, 5) | st.sampled_from([-(2**62), 2**61])))
+def test_numbers_that_differ_have_places(numbers):
+    places, found = distinct(np.array(numbers, np.int64))
+    assert found[places].tolist() == numbers
+    assert sorted(found.tolist()) == sorted(set(numbers))
 
 
 @given(st.lists(st.integers(0, 4)))
