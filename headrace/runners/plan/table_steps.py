@@ -80,7 +80,6 @@ class _Kinds:
     planned: Plan
     execution: Execution
     _of: dict[tuple[str, str], type] = attrs.field(factory=dict, init=False)
-    _of_several: set[tuple[str, str]] = attrs.field(factory=set, init=False)
     _found: dict[str, str] = attrs.field(factory=dict, init=False)
 
     def add(self, node: Node) -> None:
@@ -97,8 +96,6 @@ class _Kinds:
             self._found[node.label] = ON_COLUMNS
             if not isinstance(node, _GROUPINGS):  # panes are elements
                 self._of[node.outputs[0].id] = made
-            if len(node.inputs) > 1 or any(each.id in self._of_several for each in node.inputs):
-                self._of_several.add(node.outputs[0].id)
 
     def _kind_before(self, node: Node) -> type | None:
         """Return the kind of the elements of a node's input; None if they are not those of tables."""
@@ -138,8 +135,6 @@ class _Kinds:
         collect = step.path(self.execution).collect
         if collect is Collect.VALUES and step.facts.windows is not WindowMerging.ALIGNED:
             return "its windows merge after its input is collected"
-        if collect is Collect.SESSIONS and node.inputs[0].id in self._of_several:
-            return "its sessions are those of several collections"
         if collect in CAN_BE_TABLES:
             return ""
         if step.facts.needs is Needs.VALUES:

@@ -7,7 +7,8 @@ the gap. The contents of sessions are made as columns
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -17,11 +18,13 @@ from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents.groups import Groups, order_by, parts
 from headrace.runners.contents.table_contents import contents_of
+from headrace.runners.error_context import note_key
 from headrace.runners.precombine.key_index import KeyIndex
 from headrace.runners.precombine.per_session import (
     CombinedSession,
     KeyedSessions,
     SessionPrecombiner,
+    merge_sessions,
 )
 from headrace.runners.precombine.per_table import alike
 from headrace.runners.precombine.protocol import expired_until
@@ -34,7 +37,8 @@ from headrace.windowing.window_fn import fact
 class TableSessionPrecombiner(SessionPrecombiner):
     """Columns by key and session, for sessions with a fixed gap.
 
-    Elements, and tables that differ in their fields, are collected one by one.
+    Each side of a join, and tables that differ in their fields, have sessions of their own first, and so
+    have elements. Then those of a key merge.
 
     Args:
         reduction: what contents are made of.
@@ -52,11 +56,28 @@ class TableSessionPrecombiner(SessionPrecombiner):
 
     def _sessions(self) -> Iterator[KeyedSessions]:
         tables, self._waiting = alike(self._waiting), []
-        if len(tables) == 1 and not self._open:
-            return self._sessions_of(tables[0])
-        for table in tables:
-            super().add(table)
-        return super()._sessions()
+        found = list(map(self._sessions_of, tables))
+        if self._open:
+            found.append(super()._sessions())
+        return found[0] if len(found) == 1 else self._merged(found)
+
+    def _merged(self, found: Iterable[Iterable[KeyedSessions]]) -> Iterator[KeyedSessions]:
+        """Yield each key with its sessions, merged if they overlap; an error names the key."""
+        by_key: dict[Hashable, tuple[Any, list[list[Any]]]] = {}
+        for identity, key, sessions in chain.from_iterable(found):
+            _, own = by_key.setdefault(identity, (key, []))
+            own += ([start, end, (content, count)] for start, end, content, count in sessions)
+        for identity, (key, own) in by_key.items():
+            try:
+                merged = merge_sessions(own, self._merge)
+            except Exception as error:
+                note_key(error, key)
+                raise
+            yield identity, key, [(start, end, *counted) for start, end, counted in merged]
+
+    def _merge(self, one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
+        """Merge two contents with the numbers of their elements."""
+        return self.reduction.merge(one[0], other[0]), one[1] + other[1]
 
     def _sessions_of(self, bundle: TableBundle) -> Iterator[KeyedSessions]:
         """Return the keys of a table with their sessions, and keep late elements."""

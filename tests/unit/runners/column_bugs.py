@@ -204,6 +204,14 @@ IN_LISTS: Final[dict[str, Bug]] = {
         per_table, "alike", lambda bundles: ALIKE(bundles)[:1]
     ),
     "sides are one table": sides_alike,
+    "sessions of sides that do not merge": lambda m: m.setattr(
+        per_table_session, "merge_sessions", lambda sessions, merge: sessions
+    ),
+    "merged sessions with the number of one side": lambda m: m.setattr(
+        per_table_session.TableSessionPrecombiner,
+        "_merge",
+        lambda self, one, other: (self.reduction.merge(one[0], other[0]), one[1]),
+    ),
 }
 """Bugs in lists of values and rows, and in the sides of joins, by what is wrong."""
 

@@ -159,14 +159,13 @@ def test_sessions_that_merge_after_a_shuffle_take_elements(path):
     )
 
 
-def test_sessions_of_a_join_take_elements(path):
+def test_sessions_of_a_join_work_on_columns(path):
     p = hr.Pipeline()
     sales = p | read(path)
     visits = sales | "Visits" >> hr.WindowInto(hr.window.Sessions(60))
     _ = prices_and_rows(visits) | "Join" >> hr.CoGroupByKey()
     works_on = with_tables(plan(p.graph), Execution.BATCH).works_on
-    why = "elements, because its sessions are those of several collections"
-    assert works_on["Join/GroupByKey"] == why
+    assert works_on["Join/GroupByKey"] == "columns"
 
 
 def test_a_flatten_of_pairs_and_rows_takes_elements(path):
