@@ -11,6 +11,7 @@ CombineFn                      columns without None
 ``SumCombineFn``               integers, decimals; floats that are added one by one
 ``MeanCombineFn``              integers, decimals
 ``VarianceCombineFn``          integers whose squares numpy can hold
+``CovarianceCombineFn``        two of integers whose products numpy can hold
 ``ExtremeCombineFn``           integers, floats without NaN, text, dates, decimals
 ``TopCombineFn``               the same but floats, without a sort key
 ``any``, ``all``               booleans
@@ -28,7 +29,13 @@ from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.contents.ordered_columns import floats, integers, ordered, unscaled
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
-from headrace.sdk.combiners.moments import StandardDeviationCombineFn, VarianceCombineFn
+from headrace.sdk.combiners.latest import LatestCombineFn
+from headrace.sdk.combiners.moments import (
+    CorrelationCombineFn,
+    CovarianceCombineFn,
+    StandardDeviationCombineFn,
+    VarianceCombineFn,
+)
 from headrace.sdk.combiners.top import Largest, Smallest, TopCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn, TupleCombineFn
 from headrace.sdk.groups.combine_fn import (
@@ -128,12 +135,29 @@ def _means(fn: CombineFn, column: Any, groups: Groups) -> ColumnContents:
 
 def _power_sums(fn: CombineFn, column: Any, groups: Groups) -> ColumnContents:
     """Return the accumulators of a variance: counts, sums and sums of squares."""
-    numbers = integers(column)
-    if numbers is None or max(-int(numbers.min()), int(numbers.max())) >= _SQUARE_LIMIT:
+    numbers = _factors(column)
+    if numbers is None:
         return None
     sums, squares = (integer_sums(each, groups) for each in (numbers, numbers * numbers))
     counts = groups.counts.tolist()
     return [(n, 0, 1, *both) for n, *both in zip(counts, sums, squares, strict=True)]
+
+
+def _factors(column: Any) -> Any:
+    """Return a column of integers as a numpy array; None if it is not, or if numpy cannot hold products."""
+    numbers = integers(column)
+    if numbers is None or max(-int(numbers.min()), int(numbers.max())) >= _SQUARE_LIMIT:
+        return None
+    return numbers
+
+
+def products(x: Any, y: Any, groups: Groups) -> ColumnContents:
+    """Return the accumulators of a covariance, given two columns; None if they cannot be made of these."""
+    xs, ys = _factors(x), _factors(y)
+    if xs is None or ys is None:
+        return None
+    sums = (integer_sums(each, groups) for each in (xs, ys, xs * xs, ys * ys, xs * ys))
+    return [(n, 0, 1, 1, *some) for n, *some in zip(groups.counts.tolist(), *sums, strict=True)]
 
 
 def _extremes(fn: ExtremeCombineFn, column: Any, groups: Groups) -> ColumnContents:
@@ -197,6 +221,9 @@ def _tuples(fn: SingleInputTupleCombineFn, column: Any, groups: Groups) -> Colum
     return None if None in found else list(map(list, zip(*found, strict=True)))
 
 
+OF_PAIRS: Final = (CovarianceCombineFn, CorrelationCombineFn)
+"""The CombineFns of pairs, whose contents are made of two columns (:func:`products`)."""
+
 PARTIALS: Final[dict[Any, Partial]] = {
     CountCombineFn: _counts,
     SumCombineFn: _sums,
@@ -229,7 +256,7 @@ def _has_partial(fn: CombineFn) -> bool:
         return type(fn) in PARTIALS and _of_truths(fn)
     if type(fn) is SingleInputTupleCombineFn:
         return all(map(_has_partial, fn.parts))
-    return type(fn) in PARTIALS
+    return type(fn) in (*PARTIALS, *OF_PAIRS, LatestCombineFn)
 
 
 def _of_truths(fn: CallableCombineFn) -> bool:

@@ -18,14 +18,27 @@ import attrs
 
 from headrace.grouping.reduction import Reduction
 from headrace.runners.checks.accumulator_check import unchecked
-from headrace.runners.contents.column_partials import partial_contents
+from headrace.runners.contents.column_partials import (
+    OF_PAIRS,
+    ColumnContents,
+    partial_contents,
+    products,
+)
 from headrace.runners.contents.groups import Groups
 from headrace.runners.contents.reductions import Accumulate
 from headrace.runners.error_context import note_combined
+from headrace.sdk.combiners.latest import LatestCombineFn
 from headrace.sdk.combiners.tuples import TupleCombineFn
-from headrace.sdk.elements.record_tables import Fields, TableValue
+from headrace.sdk.elements.record_tables import (
+    TIMESTAMPS,
+    Fields,
+    StampedValue,
+    TableValue,
+    TupleOfFields,
+)
 from headrace.sdk.groups.combine_fn import CombineFn, SumCombineFn
 from headrace.windowing.column import mapped
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 def contents_of(
@@ -53,20 +66,49 @@ def contents_of(
     fn = given and unchecked(given)
     of = _added if adds and type(fn) is SumCombineFn else reduction.of
     whole = Whole(of, values, table, groups, key_of)
-    if not isinstance(values, Fields):
+    made = _made_of_columns(fn, values, table, groups, adds)
+    if made is not None:
+        return made
+    if type(fn) is not TupleCombineFn or not isinstance(values, (Fields, TupleOfFields)):
         return whole.contents(of, values)
-    if values.single:
-        column = partial_contents(fn, table.column(values.names[0]), groups, adds)
-        return whole.contents(of, values) if column is None else column
-    if type(fn) is not TupleCombineFn:
-        return whole.contents(of, values)
-    columns = map(table.column, values.names)
-    pairs = zip(fn.parts, columns, strict=True)
-    parts = [partial_contents(part, column, groups, adds=False) for part, column in pairs]
+    pairs = zip(fn.parts, values.parts, strict=True)
+    parts = [_made_of_columns(part, value, table, groups, adds=False) for part, value in pairs]
     if None in parts and fn is not given:
         return whole.contents(of, values)
-    made = map(_part, fn.parts, parts, values.names, repeat(whole))
-    return list(map(list, zip(*made, strict=True)))
+    columns = map(_part, fn.parts, parts, values.parts, repeat(whole))
+    return list(map(list, zip(*columns, strict=True)))
+
+
+def _made_of_columns(
+    fn: CombineFn | None, values: TableValue, table: Any, groups: Groups, adds: bool
+) -> ColumnContents:
+    """Return the contents that are made of whole columns; None if they are not."""
+    if isinstance(values, StampedValue):
+        return _latest(fn, values, table, groups) if type(fn) is LatestCombineFn else None
+    if not isinstance(values, Fields):
+        return None
+    match [table.column(name) for name in values.names]:
+        case [column] if values.single:
+            return partial_contents(fn, column, groups, adds)
+        case [x, y] if type(fn) in OF_PAIRS:
+            return products(x, y, groups)
+    return None
+
+
+def _latest(
+    fn: LatestCombineFn, values: StampedValue, table: Any, groups: Groups
+) -> ColumnContents:
+    """Return the latest value of each group; of several at the latest time, that of the CombineFn."""
+    import numpy as np
+
+    times = table.column(TIMESTAMPS).to_numpy()
+    latest = np.full(groups.size, MIN_MICROS)
+    np.maximum.at(latest, groups.ids, times)
+    rows = np.flatnonzero(times == latest[groups.ids])
+    found: list[Any] = [fn.create_accumulator()] * groups.size
+    for group, stamped in zip(groups.ids[rows].tolist(), values.of(table.take(rows)), strict=True):
+        found[group] = fn.add_input(found[group], stamped)
+    return found
 
 
 @attrs.frozen(eq=False)
@@ -98,13 +140,13 @@ class Whole:
         return mapped(of, self.groups.lists(values, self.table), note)
 
 
-def _part(fn: CombineFn, column: list[Any] | None, name: str, whole: Whole) -> list[Any]:
-    """Return what one of several CombineFns makes of the field of each group that it combines.
+def _part(fn: CombineFn, column: ColumnContents, value: TableValue, whole: Whole) -> list[Any]:
+    """Return what one of several CombineFns makes of the values of each group that it combines.
 
     Args:
         fn: the CombineFn.
-        column: its contents, if they are made of the whole column.
-        name: the field.
+        column: its contents, if they are made of whole columns.
+        value: what the values are made of.
         whole: the values of the groups.
     """
     if column is not None:
@@ -113,7 +155,7 @@ def _part(fn: CombineFn, column: list[Any] | None, name: str, whole: Whole) -> l
     def of(values: list[Any]) -> Any:
         return fn.add_inputs(fn.create_accumulator(), tuple(values))
 
-    return whole.contents(of, Fields((name,), single=True))
+    return whole.contents(of, value)
 
 
 def _added(values: list[Any]) -> Any:

@@ -13,9 +13,9 @@ import attrs
 
 from headrace.runners.plan.planning import Plan
 from headrace.sdk.elements.column_expressions import names_in_expression
-from headrace.sdk.elements.record_tables import Fields, PairRecords, RowRecords
+from headrace.sdk.elements.record_tables import PairRecords, RowRecords
 from headrace.sdk.elements.table_form import TableForm
-from headrace.sdk.elements.taken_fields import TaggedPairs, TakenFields
+from headrace.sdk.elements.taken_fields import StampedPairs, TaggedPairs, TakenFields
 from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, table_form_of
 from headrace.sdk.pipelines.graph import AssignWindows, Flatten, Graph, Node, ParDo, Read
 from headrace.sdk.sources.source import ReadsTables
@@ -101,13 +101,13 @@ def _used_by(node: Node, after: Used, keys: bool) -> Used:
 
 def _used_by_form(form: TableForm | None, after: Used, keys: bool) -> Used:
     match form:
-        case TakenFields(records=PairRecords(value=Fields(names=values))) if after is not None:
-            return frozenset(form.names.values() if keys else values)
+        case TakenFields(records=PairRecords(value=value)) if after is not None:
+            return frozenset(form.names.values() if keys else value.names)
         case TakenFields(records=RowRecords()) if after is not None and not keys:
             return frozenset(old for new, old in form.names.items() if new in after)
         case TakenFields():
             return frozenset(form.names.values())
-        case TaggedPairs():
+        case TaggedPairs() | StampedPairs():
             return after
     return None
 

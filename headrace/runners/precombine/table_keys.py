@@ -83,7 +83,8 @@ def _blocks(window_fn: Any, times: Any) -> Any:
     size = window_fn.size.micros
     sliding = isinstance(window_fn, SlidingWindows)
     length = gcd(size, window_fn.period.micros) if sliding else size
-    return (times - window_fn.offset.micros) // length
+    offset = window_fn.offset.micros
+    return (times - offset if offset else times) // length
 
 
 def _calendar_blocks(window_fn: CalendarWindows, times: Any) -> Any:
@@ -199,7 +200,9 @@ def numbered(columns: Sequence[Any]) -> tuple[Any, list[Any]]:
     parts = [found]
     for column in columns[1:]:
         size = int(column.max(initial=0)) + 1
-        ids, found = distinct(ids * size + column)
+        ids = ids * size
+        ids += column
+        ids, found = distinct(ids)
         before, own = np.divmod(found, size)
         parts = [*(part[before] for part in parts), own]
     return ids, parts

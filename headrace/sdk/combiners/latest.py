@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.elements.taken_fields import StampedPairs
 from headrace.sdk.elements.type_variables import KeyT, T, ValueT
 from headrace.sdk.groups.combine_fn import StampedCombineFn
 from headrace.sdk.pardo.dofn import DoFn
@@ -101,7 +102,7 @@ class Latest:
         def expand(
             self, pcoll: PCollection[tuple[KeyT, ValueT]]
         ) -> PCollection[tuple[KeyT, ValueT]]:
-            stamped = pcoll | "AddTimestamps" >> Map(_stamp_value)
+            stamped = pcoll | "AddTimestamps" >> Map(_StampValue())
             return stamped | "Latest" >> CombinePerKey(LatestCombineFn())
 
 
@@ -109,8 +110,13 @@ def _stamp(element: object, timestamp: object = DoFn.TimestampParam) -> TimedPai
     return element, timestamp
 
 
-def _stamp_value(
-    pair: tuple[object, object], timestamp: object = DoFn.TimestampParam
-) -> tuple[Any, TimedPair]:
-    key, value = pair
-    return key, (value, timestamp)
+class _StampValue:
+    def table_form(self) -> StampedPairs:
+        """Return how it works on tables."""
+        return StampedPairs()
+
+    def __call__(
+        self, pair: tuple[object, object], timestamp: object = DoFn.TimestampParam
+    ) -> tuple[Any, TimedPair]:
+        key, value = pair
+        return key, (value, timestamp)

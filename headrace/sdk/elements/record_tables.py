@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import attrs
@@ -11,6 +11,7 @@ import attrs
 from headrace.errors import ElementError
 from headrace.grouping.dictionary_columns import decoded, decoded_column
 from headrace.sdk.elements.row import Row, record_type, rows_of
+from headrace.windowing.time.timestamps import from_micros
 
 
 def values_by_name(table: Any) -> dict[str, list[Any]]:
@@ -80,6 +81,11 @@ class Fields:
     record: tuple[str, tuple[str, ...]] | None = None
     single: bool = False
 
+    @property
+    def parts(self) -> tuple[Fields, ...]:
+        """The fields of each item, if the value is a tuple."""
+        return () if self.single else tuple(Fields((name,), single=True) for name in self.names)
+
     def values(self, columns: Sequence[Sequence[Any]], count: int) -> list[Any]:
         """Return values, given the columns of their fields, and how many there are."""
         if self.single:
@@ -135,7 +141,51 @@ class TaggedValue:
         return list(zip(repeat(self.tag), self.value.of(table), strict=False))
 
 
-TableValue: TypeAlias = Fields | WholeRecord | TaggedValue
+@attrs.frozen
+class TupleOfFields:
+    """A tuple of values.
+
+    Attributes:
+        parts: the fields of each of its items.
+    """
+
+    parts: tuple[Fields, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of all items."""
+        return tuple(dict.fromkeys(chain.from_iterable(part.names for part in self.parts)))
+
+    def of(self, table: Any) -> list[Any]:
+        """Return the tuple of each row of a table."""
+        return list(zip(*(part.of(table) for part in self.parts), strict=True))
+
+
+@attrs.frozen
+class StampedValue:
+    """A pair of a value and the timestamp of its element.
+
+    Attributes:
+        value: the value.
+    """
+
+    value: TableValue
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the value, and that of the timestamps."""
+        return *self.value.names, TIMESTAMPS
+
+    def of(self, table: Any) -> list[Any]:
+        """Return the pair of each row of a table."""
+        times = map(from_micros, table.column(TIMESTAMPS).to_pylist())
+        return list(zip(self.value.of(table), times, strict=True))
+
+
+TIMESTAMPS: Final = "(timestamp)"
+"""The column of timestamps, in microseconds, that are a part of values."""
+
+TableValue: TypeAlias = Fields | WholeRecord | TaggedValue | TupleOfFields | StampedValue
 """What a value is made of, in a table of pairs."""
 
 TableValueT = TypeVar("TableValueT", bound=TableValue)

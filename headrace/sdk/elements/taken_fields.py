@@ -14,15 +14,18 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.grouping.table_bundle import ArrowBundle, TableRecords
+from headrace.grouping.table_bundle import ArrowBundle, TableBundle, TableRecords
 from headrace.sdk.elements.record_tables import (
     AS_DICTS,
     AS_ROWS,
+    TIMESTAMPS,
     Fields,
     KeyedRecords,
     NamedRecords,
     PairRecords,
+    StampedValue,
     TaggedValue,
+    TupleOfFields,
     ValueRecords,
     WholeRecord,
 )
@@ -34,6 +37,7 @@ from headrace.sdk.elements.table_form import (
     TableForm,
     name_of,
 )
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 @attrs.frozen
@@ -51,7 +55,7 @@ class TakenFields:
     of: type = Row
 
     @staticmethod
-    def pairs(key: Fields, value: Fields, of: type = Row) -> TakenFields | None:
+    def pairs(key: Fields, value: Fields | TupleOfFields, of: type = Row) -> TakenFields | None:
         """Return the fields of pairs; None if a name is a path."""
         names = {name: name for name in (*key.names, *value.names)}
         return None if _have_paths(names) else TakenFields(PairRecords(key, value), names, of)
@@ -134,6 +138,29 @@ class TaggedPairs:
 
 
 @attrs.frozen
+class StampedPairs:
+    """Pairs whose value is that of a pair, with the timestamp of the element."""
+
+    def made_of(self, kind: type | None) -> Made:
+        """Return the kind of pairs, or why it takes elements."""
+        return PairRecords if kind is PairRecords else CALLS_FUNCTION
+
+    def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
+        """Return the pairs as a table; None if the elements of the table are not such pairs."""
+        import numpy as np
+        import pyarrow as pa
+
+        pairs, table = bundle.records, bundle.table
+        if not isinstance(bundle, TableBundle) or not isinstance(pairs, PairRecords):
+            return None
+        if TIMESTAMPS in table.column_names:
+            return None
+        times = np.full(len(bundle), MIN_MICROS) if bundle.times is None else bundle.times
+        stamped = PairRecords(pairs.key, StampedValue(pairs.value))
+        return bundle.with_table(table.append_column(TIMESTAMPS, pa.array(times)), stamped)
+
+
+@attrs.frozen
 class FlatPairs:
     """Named tuples of the fields of the key and of the value of pairs.
 
@@ -196,6 +223,36 @@ def form_of_function(function: object) -> TableForm | None:
         return function.table_form()
     of = _GETTERS.get(type(function))
     return None if of is None else _taken_by_getter(function, of)
+
+
+def fields_of(expressions: Iterable[object]) -> Fields | TupleOfFields | None:
+    """Return the fields of which tuples are made; None if a function makes one of their items.
+
+    Args:
+        expressions: for each item the name of a field, an ``attrgetter`` of one or several, or a function.
+
+    >>> fields_of(["airport", "delay"])
+    Fields(names=('airport', 'delay'), record=None, single=False)
+    >>> fields_of([attrgetter("delay", "distance")]).parts[0].names
+    ('delay', 'distance')
+    >>> fields_of([len])
+    """
+    names = list(map(_names_taken, expressions))
+    if None in names:
+        return None
+    parts = tuple(Fields(each, single=len(each) == 1) for each in names if each is not None)
+    if all(part.single for part in parts):
+        return Fields(tuple(part.names[0] for part in parts))
+    return TupleOfFields(parts)
+
+
+def _names_taken(expression: Any) -> tuple[str, ...] | None:
+    if isinstance(expression, str):
+        return (expression,)
+    if type(expression) is not attrgetter:
+        return None
+    taken: Any = expression.__reduce__()
+    return tuple(taken[1])
 
 
 def form_of_key(function: object) -> KeyedByFields | None:

@@ -13,7 +13,7 @@ from headrace.sdk.elements.record_tables import Fields
 from headrace.sdk.elements.row import record_type
 from headrace.sdk.elements.schemas import Schema
 from headrace.sdk.elements.table_form import TableForm
-from headrace.sdk.elements.taken_fields import FlatPairs, KeyedByFields, TakenFields
+from headrace.sdk.elements.taken_fields import FlatPairs, KeyedByFields, TakenFields, fields_of
 from headrace.sdk.elements.type_variables import T
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.joins.field_expressions import (
@@ -68,7 +68,8 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
         """Return the transform that combines values of each group instead of listing its elements.
 
         Args:
-            field: the value to combine: name of a field, or a function of an element.
+            field: the value to combine: name of a field, or a function of an element, such as
+                ``operator.attrgetter("x", "y")`` for the pairs of a covariance.
             combine_fn: how to combine the values.
             dest: name of the result's field.
 
@@ -174,10 +175,10 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         require_names(used.names)
         values = _Tuple(tuple(function_of(aggregate.value) for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
-        value_fields = names_alone(aggregate.value for aggregate in self._aggregates)
+        taken = fields_of(aggregate.value for aggregate in self._aggregates)
         key, form = self._grouping.key_fields(), None
-        if key is not None and value_fields is not None:
-            form = TakenFields.pairs(key, Fields(value_fields))
+        if key is not None and taken is not None:
+            form = TakenFields.pairs(key, taken)
         keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used, form))
         combined = keyed | "Combine" >> CombinePerKey(combine)
         result = Map(_Result(used.names)).with_output_types(self._result_type(pcoll.element_type))

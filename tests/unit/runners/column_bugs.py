@@ -11,14 +11,20 @@ import pytest
 
 import headrace as hr
 from headrace.grouping.table_bundle import TableBundle
-from headrace.runners.contents import column_partials, ordered_columns
+from headrace.runners.contents import column_partials, ordered_columns, table_contents
 from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.precombine import per_table, per_table_session, table_keys
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
+from headrace.sdk.combiners.latest import LatestCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
-from headrace.sdk.elements.record_tables import TaggedValue, WholeRecord
+from headrace.sdk.elements.record_tables import (
+    TIMESTAMPS,
+    StampedValue,
+    TaggedValue,
+    WholeRecord,
+)
 from headrace.sdk.groups.combine_fn import CallableCombineFn, ExtremeCombineFn, SumCombineFn
 
 Bug = Callable[[pytest.MonkeyPatch], None]
@@ -94,6 +100,11 @@ def last_part_only(self: Any, parts: Any) -> Any:
             self._folded[window].add(part.keys, part.contents, part.counts)
 
 
+def times_of_the_first_values(self: Any, table: Any) -> Any:
+    first = table.column(TIMESTAMPS)[:1].to_pylist() * len(table)
+    return STAMPED(self, table.drop([TIMESTAMPS]).append_column(TIMESTAMPS, [first]))
+
+
 def sides_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(per_table, "_side", lambda bundle: None)
     monkeypatch.setattr(TableBundle, "is_like", lambda self, other: True)
@@ -119,6 +130,7 @@ DECIMAL_SUMS = column_partials._decimal_sums
 CODES = table_keys.codes_of
 NUMBERED = table_keys.numbered
 ADD = ElementPrecombiner.add
+STAMPED = StampedValue.of
 PART = per_table.TablePart
 SESSIONS_IN = per_table_session.sessions_in
 ALIKE = per_table.alike
@@ -215,5 +227,18 @@ IN_LISTS: Final[dict[str, Bug]] = {
 }
 """Bugs in lists of values and rows, and in the sides of joins, by what is wrong."""
 
-BUGS: Final = IN_CONTENTS | IN_GROUPS | IN_LISTS
+IN_GROUPS_OF_TWO: Final[dict[str, Bug]] = {
+    "a variance in place of a covariance": lambda m: m.setattr(
+        table_contents, "products", lambda x, y, groups: column_partials.products(x, x, groups)
+    ),
+    "the last of the latest values": lambda m: m.setattr(
+        LatestCombineFn, "add_input", lambda self, accumulator, element: element
+    ),
+    "the timestamps of the first rows": lambda m: m.setattr(
+        StampedValue, "of", times_of_the_first_values
+    ),
+}
+"""Bugs in pairs of two fields, and in values with their timestamps, by what is wrong."""
+
+BUGS: Final = IN_CONTENTS | IN_GROUPS | IN_LISTS | IN_GROUPS_OF_TWO
 """All bugs."""

@@ -27,7 +27,7 @@ from headrace.sdk.sources.source import BoundedSource, BoundedTables
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
 from tests.faults.days import in_turns
-from tests.unit.runners.column_bugs import BUGS, IN_CONTENTS, IN_LISTS
+from tests.unit.runners.column_bugs import BUGS, IN_CONTENTS, IN_GROUPS_OF_TWO, IN_LISTS
 
 FIELDS = ("word", "number", "whole", "rest")
 
@@ -192,6 +192,29 @@ LISTS: dict[str, Any] = {
 }
 """Groupings that list values, or whole rows."""
 
+COVARIANCE = hr.combiners.CovarianceCombineFn()
+OF_TWO: dict[str, Any] = {
+    "covariance": lambda rows: (
+        rows
+        | hr.GroupBy("word")
+        .aggregate_field(attrgetter("number", "whole"), COVARIANCE, "together")
+        .aggregate_field("rest", hr.combiners.CountCombineFn(), "rows")
+    ),
+    "correlation": lambda rows: (
+        rows
+        | hr.GroupBy("whole").aggregate_field(
+            attrgetter("whole", "number"), hr.combiners.CorrelationCombineFn(), "together"
+        )
+    ),
+    "latest value": lambda rows: (
+        rows | hr.Map(attrgetter("word", "rest")) | hr.combiners.Latest.PerKey()
+    ),
+    "latest row": lambda rows: (
+        rows | hr.WithKeys(attrgetter("whole")) | hr.combiners.Latest.PerKey()
+    ),
+}
+"""Groupings that combine pairs of two fields, or values with their timestamps."""
+
 
 def keeps_order(windows):
     """Return whether the values of a window are combined in the order of arrival."""
@@ -229,11 +252,12 @@ def panes(argv, *args):
 ARGV = [[], ["--streaming", "--max-records-per-batch=3"], ["--streaming", "--check-mutation"]]
 
 
-NUMBER_FIELDS = ("integers", "floats", "with nulls", "booleans", "dictionary")
+WITHOUT_NULLS = ("integers", "floats", "booleans", "dictionary")
+NUMBER_FIELDS = (*WITHOUT_NULLS, "with nulls")
 
 
 @st.composite
-def cases(draw, lists=False, windows=WINDOWS, strategies=TRIGGERS):
+def cases(draw, groups=None, windows=WINDOWS, strategies=TRIGGERS):
     kind = draw(st.sampled_from(list(VALUES)))
     strategy = dict(draw(st.sampled_from(strategies)))
     strategy["accumulation_mode"] = draw(st.sampled_from(list(hr.AccumulationMode)))
@@ -241,12 +265,12 @@ def cases(draw, lists=False, windows=WINDOWS, strategies=TRIGGERS):
     which = draw(st.sampled_from([suited(kind), suited(kind), st.sampled_from(list(COMBINERS))]))
     combiners = draw(st.lists(which, min_size=1, max_size=3))
     group = partial(aggregated, keys=keys, combiners=combiners)
-    if lists:
-        group = LISTS[draw(st.sampled_from(list(LISTS)))]
+    if groups:
+        group = groups[draw(st.sampled_from(list(groups)))]
     how = draw(st.sampled_from(windows)), strategy, group
-    in_any_order = not (lists or keeps_order(how[0]) or BY_ORDER.isdisjoint(combiners))
+    in_any_order = not (groups or keeps_order(how[0]) or BY_ORDER.isdisjoint(combiners))
     return (
-        draw(tables(kind, NUMBER_FIELDS, in_any_order)),
+        draw(tables(kind, WITHOUT_NULLS if groups is OF_TWO else NUMBER_FIELDS, in_any_order)),
         how,
         draw(st.sampled_from(ARGV)),
         draw(st.sampled_from([5, per_window.FOLD_AT])),
@@ -266,8 +290,13 @@ def test_panes_are_those_of_elements(case):
     check(case)
 
 
-@given(cases(lists=True))
+@given(cases(LISTS))
 def test_lists_are_those_of_elements(case):
+    check(case)
+
+
+@given(cases(OF_TWO))
+def test_pairs_and_latest_values_are_those_of_elements(case):
     check(case)
 
 
@@ -396,7 +425,8 @@ def test_a_seeded_bug_is_found(name, monkeypatch):
     if name in IN_CONTENTS:
         law = given(contents_cases(**SHOWS_IN.get(name, INTEGERS)))(check_contents)
     else:
-        law = given(cases(lists=name in IN_LISTS, **SHOWS_IN.get(name, {})))(check)
+        groups = LISTS if name in IN_LISTS else OF_TWO if name in IN_GROUPS_OF_TWO else None
+        law = given(cases(groups, **SHOWS_IN.get(name, {})))(check)
     if name == "floats added in another order":
         law = given(several_floats, st.booleans())(check_rounding)
     law = settings(max_examples=2_000, derandomize=True, database=None, phases=phases)(law)
