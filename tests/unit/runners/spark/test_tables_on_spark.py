@@ -46,7 +46,9 @@ def totals(p: hr.Pipeline, read: Any, on_columns: bool) -> list[Any]:
     else:
         dear = sales | "Dear" >> hr.Filter(lambda sale: sale.price > 1)
         paid = dear | "Paid" >> hr.Map(
-            lambda sale: hr.Row(shop=sale.shop, quantity=sale.quantity, paid=sale.price * 3)
+            lambda sale: hr.Row(
+                shop=sale.shop, quantity=sale.quantity, paid=sale.price * 3, price=sale.price
+            )
         )
     taken = attrgetter("shop", "paid")
     pairs = paid | f"Pairs {on_columns}" >> (
@@ -62,18 +64,36 @@ def totals(p: hr.Pipeline, read: Any, on_columns: bool) -> list[Any]:
         for number, combiner in enumerate(COMBINERS)
         for index, window_fn in enumerate(WINDOWS)
     ]
+    taken_pair = attrgetter("price", "paid")
+    together = hr.GroupBy("shop").aggregate_field(
+        taken_pair if on_columns else lambda sale: taken_pair(sale),
+        hr.combiners.CovarianceCombineFn(),
+        "together",
+    )
+    weeks = f"Weeks {on_columns}" >> hr.WindowInto(WINDOWS[1])
+    combined += [
+        capture(paid | weeks | together, f"Together {on_columns}"),
+        capture(
+            pairs
+            | f"Visits {on_columns}" >> hr.WindowInto(WINDOWS[3])
+            | hr.combiners.Latest.PerKey(),
+            f"Latest {on_columns}",
+        ),
+    ]
     if on_columns:
         rows = paid | hr.Select("shop", "paid") | hr.WithKeys(attrgetter("shop"))
     else:
         rows = pairs | "Rows" >> hr.MapTuple(
             lambda shop, cost: (shop, hr.Row(shop=shop, paid=cost))
         )
-    sides = tuple(
-        side | f"Side {on_columns} {number}" >> hr.WindowInto(WINDOWS[1])
-        for number, side in enumerate((pairs, rows))
-    )
-    matches: Any = sides | f"Join {on_columns}" >> hr.FullJoin()
-    return [*combined, capture(matches, f"Matches {on_columns}")]
+    for index in (1, 3):
+        sides: Any = tuple(
+            side | f"Side {on_columns} {index} {number}" >> hr.WindowInto(WINDOWS[index])
+            for number, side in enumerate((pairs, rows))
+        )
+        matches = sides | f"Join {on_columns} {index}" >> hr.FullJoin()
+        combined.append(capture(matches, f"Matches {on_columns} {index}"))
+    return combined
 
 
 def panes(captured: list[Any]) -> list[list[str]]:
