@@ -58,6 +58,7 @@ def fields_read(p):
 
 POSITIVE = nw.col("quantity") > 0
 PAID = {"paid": nw.col("price") * nw.col("quantity")}
+COVARIANCE = hr.combiners.CovarianceCombineFn()
 MINUTES = hr.window.FixedWindows(60)
 
 
@@ -81,6 +82,21 @@ def summed(rows, field="price", label="Sum"):
         (lambda rows: rows | hr.Select(cost="price", half=nw.col("quantity") / 2), "price quantity time"),
         (lambda rows: rows | hr.WithFields(**PAID), None),
         (lambda rows: rows | hr.Select(one=nw.lit(1)), None),
+        (
+            lambda rows: (
+                rows
+                | hr.GroupBy("shop")
+                .aggregate_field(attrgetter("price", "quantity"), COVARIANCE, "together")
+                .aggregate_field("price", sum, "total")
+            ),
+            "price quantity shop time",
+        ),
+        (
+            lambda rows: (
+                rows | hr.Map(attrgetter("shop", "note")) | hr.combiners.Latest.PerKey()
+            ),
+            "note shop time",
+        ),
         (
             lambda rows: rows | hr.WindowInto(MINUTES) | hr.GroupBy("shop").aggregate_field(
                 "price", max, "most"
