@@ -22,7 +22,7 @@ from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
 from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.runners.precombine.table_keys import Codes, key_groups, windows_of
+from headrace.runners.precombine.table_keys import Codes, rows_by_key, windows_of
 from headrace.sdk.elements.record_tables import PairRecords, TaggedValue
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -111,7 +111,7 @@ class TablePrecombiner:
             kept = bundle.filtered(_in_windows(windows))
             yield from self._parts(kept) if len(kept) else ()
             return
-        groups, numbers, keys = key_groups(bundle.table, bundle.records.key, windows.ids)
+        groups, numbers, keys = rows_by_key(bundle.table, bundle.records.key, windows.ids)
         contents = contents_of(
             self.reduction, bundle.records.value, bundle.table, groups, keys.__getitem__, self.adds
         )

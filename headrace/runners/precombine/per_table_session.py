@@ -28,7 +28,7 @@ from headrace.runners.precombine.per_session import (
 )
 from headrace.runners.precombine.per_table import alike
 from headrace.runners.precombine.protocol import expired_until
-from headrace.runners.precombine.table_keys import far, key_groups
+from headrace.runners.precombine.table_keys import far, rows_by_key
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.window_fn import fact
 
@@ -92,7 +92,7 @@ class TableSessionPrecombiner(SessionPrecombiner):
         records = bundle.records
         assert isinstance(records, PairRecords)
         one_key = np.zeros(len(bundle), np.int64)
-        groups, _, keys = key_groups(bundle.table, records.key, one_key)
+        groups, _, keys = rows_by_key(bundle.table, records.key, one_key)
         sessions = self._runs(bundle, groups.ids, keys, gap)
         return zip(KeyIndex().identify(keys), keys, sessions, strict=True)
 

@@ -149,7 +149,7 @@ def _by_identity(keys: list[Any]) -> Codes:
     return Codes(np.array(ids, np.int64), [names[number] for number in range(len(found))])
 
 
-class KeyGroups(NamedTuple):
+class RowsByKey(NamedTuple):
     """The rows of a table by key, and by another number.
 
     Attributes:
@@ -163,7 +163,7 @@ class KeyGroups(NamedTuple):
     keys: list[Any]
 
 
-def key_groups(table: Any, key: Fields, numbers: Any) -> KeyGroups:
+def rows_by_key(table: Any, key: Fields, numbers: Any) -> RowsByKey:
     """Return the groups of rows with the same key and number.
 
     Args:
@@ -177,7 +177,7 @@ def key_groups(table: Any, key: Fields, numbers: Any) -> KeyGroups:
         list(map(column.values.__getitem__, place.tolist()))
         for column, place in zip(columns, places, strict=True)
     ]
-    return KeyGroups(Groups(ids, len(own)), own, key.values(named, len(own)))
+    return RowsByKey(Groups(ids, len(own)), own, key.values(named, len(own)))
 
 
 def numbered(columns: Sequence[Any]) -> tuple[Any, list[Any]]:
