@@ -30,6 +30,15 @@ class Groups:
         return np.bincount(self.ids, minlength=self.size)
 
     @cached_property
+    def by_arrival(self) -> Any:
+        """The numbers of the groups in the order of their first rows, as a numpy array."""
+        import numpy as np
+
+        first = np.empty(self.size, np.int64)
+        first[self.ids[::-1]] = np.arange(len(self.ids))[::-1]
+        return first.argsort()
+
+    @cached_property
     def _order(self) -> Any:
         """The rows, group after group, each in its order."""
         return order_by(self.ids)

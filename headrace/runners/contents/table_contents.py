@@ -130,14 +130,19 @@ class Whole:
     key_of: Callable[[int], object]
 
     def contents(self, of: Callable[[list[Any]], Any], values: TableValue) -> list[Any]:
-        """Return what a function makes of values of each group; an error names the element."""
+        """Return what a function makes of values of each group; an error names the element.
+
+        Groups come in the order of arrival, so that the first error is that of elements.
+        """
+        order = self.groups.by_arrival.tolist()
 
         def note(error: Exception, row: int) -> None:
-            note_combined(
-                error, self.of, self.key_of(row), self.groups.lists(self.values, self.table)[row]
-            )
+            wrong = self.groups.lists(self.values, self.table)[order[row]]
+            note_combined(error, self.of, self.key_of(order[row]), wrong)
 
-        return mapped(of, self.groups.lists(values, self.table), note)
+        lists = self.groups.lists(values, self.table)
+        made = mapped(of, list(map(lists.__getitem__, order)), note)
+        return list(map(dict(zip(order, made, strict=True)).__getitem__, range(len(order))))
 
 
 def _part(fn: CombineFn, column: ColumnContents, value: TableValue, whole: Whole) -> list[Any]:

@@ -20,7 +20,7 @@ from headrace.grouping.table_bundle import TableBundle, joined
 from headrace.runners.contents.groups import order_by, parts
 from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
-from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
+from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner, WindowEntries
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.runners.precombine.table_keys import Codes, rows_by_key, windows_of
 from headrace.sdk.elements.record_tables import PairRecords, TaggedValue
@@ -47,6 +47,7 @@ class TablePrecombiner:
     watermark: int = MIN_MICROS
     _waiting: list[TableBundle] = attrs.field(factory=list, init=False)
     _rows: int = attrs.field(default=0, init=False)
+    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _folded: dict[BoundedWindow, WindowEntries] = attrs.field(factory=dict, init=False)
 
     def add(self, bundle: Bundle) -> None:
@@ -71,8 +72,9 @@ class TablePrecombiner:
         self._waiting, self._rows = [], 0
         if len(tables) > 1 or self._folded or any(len(part.windows) != 1 for part in parts):
             self._merge(parts)
-            folded, self._folded = self._folded, {}
-            return (entries.columns(window) for window, entries in folded.items())
+            keys, folded = self._keys, self._folded
+            self._keys, self._folded = KeyIndex(), {}
+            return (entries.columns(window, keys) for window, entries in folded.items())
         return (
             columns_in(part.windows[0], part.keys, part.contents, part.counts) for part in parts
         )
@@ -86,12 +88,13 @@ class TablePrecombiner:
     def _merge(self, parts: Iterable[TablePart]) -> None:
         """Merge contents into those of each window; a row counts in each of its windows."""
         for part in parts:
+            found = self._keys.identify(part.keys)
             for number, window in enumerate(part.windows):
                 contents = part.contents
                 if number + 1 < len(part.windows):
                     contents = list(map(self.reduction.copy, contents))
                 entries = self._folded.setdefault(window, WindowEntries(self.reduction))
-                entries.add(part.keys, contents, part.counts)
+                entries.add(found, contents, part.counts)
 
     def _parts_of_elements(self, bundle: Bundle) -> Iterator[TablePart]:
         """Yield the contents of elements by window."""
@@ -141,38 +144,6 @@ class TablePart(NamedTuple):
     keys: list[Any]
     contents: list[Any]
     counts: list[int]
-
-
-@attrs.define
-class WindowEntries:
-    """The contents of a window by key.
-
-    Args:
-        reduction: what contents are made of.
-    """
-
-    reduction: Reduction
-    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
-    _contents: dict[Hashable, Any] = attrs.field(factory=dict, init=False)
-    _counts: dict[Hashable, int] = attrs.field(factory=dict, init=False)
-
-    def add(self, keys: list[Any], contents: list[Any], counts: list[int]) -> None:
-        """Merge contents of keys; they must not be used afterwards."""
-        merge, own = self.reduction.merge, self._contents
-        found = self._keys.identify(keys)
-        for key, content, count in zip(found, contents, counts, strict=True):
-            if key in own:
-                own[key] = merge(own[key], content)
-                self._counts[key] += count
-            else:
-                own[key] = content
-                self._counts[key] = count
-
-    def columns(self, window: BoundedWindow) -> ArrivalColumns:
-        """Return the keys and their contents."""
-        counts = [self._counts[key] for key in self._contents]
-        keys = self._keys.named(self._contents)
-        return columns_in(window, keys, list(self._contents.values()), counts)
 
 
 def alike(bundles: Iterable[TableBundle]) -> list[TableBundle]:

@@ -92,8 +92,9 @@ class TableSessionPrecombiner(SessionPrecombiner):
         records = bundle.records
         assert isinstance(records, PairRecords)
         one_key = np.zeros(len(bundle), np.int64)
-        groups, _, keys = rows_by_key(bundle.table, records.key, one_key)
-        sessions = self._runs(bundle, groups.ids, keys, gap)
+        groups, _, found = rows_by_key(bundle.table, records.key, one_key)
+        keys = list(map(found.__getitem__, groups.by_arrival.tolist()))
+        sessions = self._runs(bundle, groups.by_arrival.argsort()[groups.ids], keys, gap)
         return zip(KeyIndex().identify(keys), keys, sessions, strict=True)
 
     def _runs(

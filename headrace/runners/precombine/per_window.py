@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -35,9 +35,7 @@ class PlainPrecombiner:
         factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
     _rows: int = attrs.field(default=0, init=False)
-    _folded: dict[BoundedWindow, dict[Hashable, tuple[object, int]]] = attrs.field(
-        factory=lambda: defaultdict(dict), init=False
-    )
+    _folded: dict[BoundedWindow, WindowEntries] = attrs.field(factory=dict, init=False)
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
@@ -69,8 +67,7 @@ class PlainPrecombiner:
             contents = self._keys.combine(self.reduction.of, values)
             yield columns_in(window, self._keys.named(values), contents, counts)
         for window, folded in self._folded.items():
-            contents, counts = map(list, zip(*folded.values(), strict=True))
-            yield columns_in(window, self._keys.named(folded), contents, counts)
+            yield folded.columns(window, self._keys)
         self._waiting.clear()
         self._folded.clear()
         self._rows, self._keys = 0, KeyIndex()
@@ -79,21 +76,42 @@ class PlainPrecombiner:
         """Combine the collected values into contents; an element counts in each of its windows."""
         for windows, group in self._waiting.items():
             for window in windows:
-                self._fold_into(self._folded[window], group)
+                contents = self._keys.combine(self._content_of, group)
+                entries = self._folded.setdefault(window, WindowEntries(self.reduction))
+                entries.add(group, contents, map(len, group.values()))
         self._waiting.clear()
         self._rows = 0
 
-    def _fold_into(
-        self, folded: dict[Hashable, tuple[object, int]], group: dict[Hashable, list[object]]
-    ) -> None:
-        reduction = self.reduction
-        contents = self._keys.combine(lambda values: reduction.of(values.copy()), group)
-        for (key, values), content in zip(group.items(), contents, strict=True):
-            if key in folded:
-                before, count = folded[key]
-                folded[key] = reduction.merge(before, content), count + len(values)
+    def _content_of(self, values: list[Any]) -> object:
+        """Return a content of values that are needed again."""
+        return self.reduction.of(values.copy())
+
+
+@attrs.define
+class WindowEntries:
+    """Contents of a window by key identity, with the number of their elements.
+
+    Args:
+        reduction: merges contents.
+    """
+
+    reduction: Reduction
+    _entries: dict[Hashable, tuple[Any, int]] = attrs.field(factory=dict, init=False)
+
+    def add(self, keys: Iterable[Hashable], contents: Iterable[Any], counts: Iterable[int]) -> None:
+        """Merge contents of keys; they must not be used afterwards."""
+        entries, merge = self._entries, self.reduction.merge
+        for key, content, count in zip(keys, contents, counts, strict=True):
+            if key in entries:
+                before, counted = entries[key]
+                entries[key] = merge(before, content), counted + count
             else:
-                folded[key] = content, len(values)
+                entries[key] = content, count
+
+    def columns(self, window: BoundedWindow, keys: KeyIndex) -> ArrivalColumns:
+        """Return the keys, their contents and numbers of elements."""
+        contents, counts = map(list, zip(*self._entries.values(), strict=True))
+        return columns_in(window, keys.named(self._entries), contents, counts)
 
 
 @attrs.define

@@ -13,7 +13,7 @@ import headrace as hr
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents import column_partials, ordered_columns, table_contents
 from headrace.runners.contents.groups import Groups, parts
-from headrace.runners.precombine import per_table, per_table_session, table_keys
+from headrace.runners.precombine import per_table, per_table_session, per_window, table_keys
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.latest import LatestCombineFn
@@ -96,8 +96,8 @@ def whole_periods(window_fn: Any, times: Any) -> Any:
 def last_part_only(self: Any, parts: Any) -> Any:
     for part in parts:
         for window in part.windows:
-            self._folded[window] = per_table.WindowEntries(self.reduction)
-            self._folded[window].add(part.keys, part.contents, part.counts)
+            self._folded[window] = per_window.WindowEntries(self.reduction)
+            self._folded[window].add(self._keys.identify(part.keys), part.contents, part.counts)
 
 
 def times_of_the_first_values(self: Any, table: Any) -> Any:
