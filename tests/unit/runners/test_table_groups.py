@@ -300,6 +300,18 @@ def test_pairs_and_latest_values_are_those_of_elements(case):
     check(case)
 
 
+@pytest.mark.parametrize("windows", [hr.window.GlobalWindows(), hr.window.Sessions(4)])
+def test_the_first_error_is_that_of_elements(windows):
+    words = pa.DictionaryArray.from_arrays([1, 0], ["a", "b"])
+    nothing, zeros = pa.array([None, None], pa.int64()), pa.array([0, 0], pa.int64())
+    columns = [words, zeros, zeros, nothing, zeros]
+    table = pa.table(dict(zip((*FIELDS, "time"), columns, strict=True)))
+    group = partial(aggregated, keys=["word"], combiners=["sum"])
+    error, on, where = panes([], Tables([table], True), windows, {}, group)
+    assert [error, on, where] == panes([], Tables([table], False), windows, {}, group)
+    assert "word='b'" in on
+
+
 def check_rounding(drawn, alone):
     table = pa.table({"word": ["a"] * len(drawn), "rest": pa.array(drawn, pa.float64())})
     table = table.append_column("time", pa.array([0] * len(drawn)))
