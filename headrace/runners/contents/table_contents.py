@@ -69,13 +69,14 @@ def contents_of(
     made = _made_of_columns(fn, values, table, groups, adds)
     if made is not None:
         return made
-    if type(fn) is not TupleCombineFn or not isinstance(values, (Fields, TupleOfFields)):
+    items = values.parts if isinstance(values, (Fields, TupleOfFields)) else ()
+    if type(fn) is not TupleCombineFn or not items:
         return whole.contents(of, values)
-    pairs = zip(fn.parts, values.parts, strict=True)
+    pairs = zip(fn.parts, items, strict=True)
     parts = [_made_of_columns(part, value, table, groups, adds=False) for part, value in pairs]
     if None in parts and fn is not given:
         return whole.contents(of, values)
-    columns = map(_part, fn.parts, parts, values.parts, repeat(whole))
+    columns = map(_part, fn.parts, parts, items, repeat(whole))
     return list(map(list, zip(*columns, strict=True)))
 
 

@@ -312,6 +312,18 @@ def test_the_first_error_is_that_of_elements(windows):
     assert "word='b'" in on
 
 
+def test_tuples_of_one_field_are_combined_as_elements():
+    zeros = pa.array([0, 0], pa.int64())
+    columns = [pa.array(["a", "a"]), zeros, zeros, pa.array([[1, 2], [3, 4]]), zeros]
+    table = pa.table(dict(zip((*FIELDS, "time"), columns, strict=True)))
+    for as_tables in (True, False):
+        with hr.Pipeline("local") as p:
+            rows = p | hr.Read(Tables([table], as_tables))
+            pairs = rows | hr.Map(attrgetter("word", "rest"))
+            captured = capture(pairs | hr.CombinePerKey(hr.combiners.TupleCombineFn(sum, max)))
+        assert [element.value for element in captured.elements] == [("a", (4, 4))]
+
+
 def check_rounding(drawn, alone):
     table = pa.table({"word": ["a"] * len(drawn), "rest": pa.array(drawn, pa.float64())})
     table = table.append_column("time", pa.array([0] * len(drawn)))
