@@ -190,9 +190,9 @@ def numbered(columns: Sequence[Any]) -> tuple[Any, list[Any]]:
         The combination of each row, and for each column its number in each combination.
 
     >>> import numpy as np
-    >>> ids, (windows, keys) = numbered([np.array([0, 0, 1]), np.array([7, 5, 7])])
+    >>> ids, (windows, keys) = numbered([np.array([0, 0, 1]), np.array([1, 0, 1])])
     >>> ids.tolist(), windows.tolist(), keys.tolist()
-    ([1, 0, 2], [0, 0, 1], [5, 7, 7])
+    ([1, 0, 2], [0, 0, 1], [0, 1, 1])
     """
     import numpy as np
 
