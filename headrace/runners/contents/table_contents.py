@@ -9,6 +9,7 @@ rounded in the same order, None is the same error, and large sums are Python's i
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import reduce
 from itertools import repeat
 from operator import add
@@ -133,8 +134,10 @@ class Whole:
     def contents(self, of: Callable[[list[Any]], Any], values: TableValue) -> list[Any]:
         """Return what a function makes of values of each group; an error names the element.
 
-        Groups come in the order of arrival, so that the first error is that of elements.
+        After an error, groups come in the order of arrival, so that the first error is that of elements.
         """
+        with suppress(Exception):  # it comes again below
+            return list(map(of, self.groups.lists(values, self.table)))
         order = self.groups.by_arrival.tolist()
 
         def note(error: Exception, row: int) -> None:
@@ -142,8 +145,9 @@ class Whole:
             note_combined(error, self.of, self.key_of(order[row]), wrong)
 
         lists = self.groups.lists(values, self.table)
-        made = mapped(of, list(map(lists.__getitem__, order)), note)
-        return list(map(dict(zip(order, made, strict=True)).__getitem__, range(len(order))))
+        made = mapped(of, [lists[group] for group in order], note)
+        by_group = dict(zip(order, made, strict=True))
+        return [by_group[group] for group in range(len(order))]
 
 
 def _part(fn: CombineFn, column: ColumnContents, value: TableValue, whole: Whole) -> list[Any]:

@@ -12,7 +12,7 @@ import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
-from headrace.runners.error_context import note_combined
+from headrace.runners.error_context import note_combined, note_key
 from headrace.runners.precombine.key_index import KeyIndex, pairs, with_late
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input, expired_until
@@ -146,6 +146,31 @@ def session_columns(rows: Iterator[tuple[Any, int, int, Any, int]]) -> Iterator[
         windows: list[Windows] = list(zip(intervals(zip(starts, ends, strict=True))))
         lasts = [end - 1 for end in ends]
         yield ArrivalColumns(keys, windows, lasts, contents, sum(counts), counts)
+
+
+def merge_combined(
+    key: object, sessions: Sequence[CombinedSession], merge: Callable[[Any, Any], object]
+) -> list[CombinedSession]:
+    """Sort the sessions of a key, and merge those that overlap; an error names the key.
+
+    Args:
+        key: the key.
+        sessions: its sessions; their contents must not be used afterwards.
+        merge: merges two contents.
+    """
+    if len(sessions) < 2:
+        return list(sessions)
+
+    def merge_counted(one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
+        return merge(one[0], other[0]), one[1] + other[1]
+
+    opened: list[OpenSession] = [[start, end, counted] for start, end, *counted in sessions]
+    try:
+        merged = merge_sessions(opened, merge_counted)
+    except Exception as error:
+        note_key(error, key)
+        raise
+    return [(start, end, *counted) for start, end, counted in merged]
 
 
 def merge_sessions(

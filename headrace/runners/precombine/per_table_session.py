@@ -18,13 +18,12 @@ from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents.groups import Groups, order_by, parts
 from headrace.runners.contents.table_contents import contents_of
-from headrace.runners.error_context import note_key
 from headrace.runners.precombine.key_index import KeyIndex
 from headrace.runners.precombine.per_session import (
     CombinedSession,
     KeyedSessions,
     SessionPrecombiner,
-    merge_sessions,
+    merge_combined,
 )
 from headrace.runners.precombine.per_table import alike
 from headrace.runners.precombine.protocol import expired_until
@@ -62,22 +61,12 @@ class TableSessionPrecombiner(SessionPrecombiner):
         return found[0] if len(found) == 1 else self._merged(found)
 
     def _merged(self, found: Iterable[Iterable[KeyedSessions]]) -> Iterator[KeyedSessions]:
-        """Yield each key with its sessions, merged if they overlap; an error names the key."""
-        by_key: dict[Hashable, tuple[Any, list[list[Any]]]] = {}
+        """Yield each key with its sessions, merged if they overlap."""
+        by_key: dict[Hashable, tuple[Any, list[CombinedSession]]] = {}
         for identity, key, sessions in chain.from_iterable(found):
-            _, own = by_key.setdefault(identity, (key, []))
-            own += ([start, end, (content, count)] for start, end, content, count in sessions)
+            by_key.setdefault(identity, (key, []))[1].extend(sessions)
         for identity, (key, own) in by_key.items():
-            try:
-                merged = merge_sessions(own, self._merge)
-            except Exception as error:
-                note_key(error, key)
-                raise
-            yield identity, key, [(start, end, *counted) for start, end, counted in merged]
-
-    def _merge(self, one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
-        """Merge two contents with the numbers of their elements."""
-        return self.reduction.merge(one[0], other[0]), one[1] + other[1]
+            yield identity, key, merge_combined(key, own, self.reduction.merge)
 
     def _sessions_of(self, bundle: TableBundle) -> Iterator[KeyedSessions]:
         """Return the keys of a table with their sessions, and keep late elements."""

@@ -66,8 +66,7 @@ def windows_of(window_fn: WindowFn, times: Any, count: int) -> Codes:
     some = np.empty(len(numbers), np.int64)
     some[blocks] = times  # any time of each block
     found = _by_identity(_assigned(window_fn, some.tolist(), len(some)))
-    is_same = len(found.values) == len(some)
-    return Codes(blocks if is_same else found.ids[blocks], found.values)
+    return Codes(found.ids[blocks], found.values)
 
 
 def _assigned(window_fn: WindowFn, times: Column[int], count: int) -> list[Windows]:

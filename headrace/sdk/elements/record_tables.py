@@ -161,6 +161,10 @@ class TupleOfFields:
         return list(zip(*(part.of(table) for part in self.parts), strict=True))
 
 
+TIMESTAMPS: Final = "(timestamp)"
+"""The column of timestamps, in microseconds, that are a part of values."""
+
+
 @attrs.frozen
 class StampedValue:
     """A pair of a value and the timestamp of its element.
@@ -181,9 +185,6 @@ class StampedValue:
         times = map(from_micros, table.column(TIMESTAMPS).to_pylist())
         return list(zip(self.value.of(table), times, strict=True))
 
-
-TIMESTAMPS: Final = "(timestamp)"
-"""The column of timestamps, in microseconds, that are a part of values."""
 
 TableValue: TypeAlias = Fields | WholeRecord | TaggedValue | TupleOfFields | StampedValue
 """What a value is made of, in a table of pairs."""

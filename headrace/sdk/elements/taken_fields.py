@@ -225,17 +225,17 @@ def form_of_function(function: object) -> TableForm | None:
     return None if of is None else _taken_by_getter(function, of)
 
 
-def fields_of(expressions: Iterable[object]) -> Fields | TupleOfFields | None:
+def fields_taken(expressions: Iterable[object]) -> Fields | TupleOfFields | None:
     """Return the fields of which tuples are made; None if a function makes one of their items.
 
     Args:
         expressions: for each item the name of a field, an ``attrgetter`` of one or several, or a function.
 
-    >>> fields_of(["airport", "delay"])
+    >>> fields_taken(["airport", "delay"])
     Fields(names=('airport', 'delay'), record=None, single=False)
-    >>> fields_of([attrgetter("delay", "distance")]).parts[0].names
+    >>> fields_taken([attrgetter("delay", "distance")]).parts[0].names
     ('delay', 'distance')
-    >>> fields_of([len])
+    >>> fields_taken([len])
     """
     names = list(map(_names_taken, expressions))
     if None in names:
@@ -249,10 +249,7 @@ def fields_of(expressions: Iterable[object]) -> Fields | TupleOfFields | None:
 def _names_taken(expression: Any) -> tuple[str, ...] | None:
     if isinstance(expression, str):
         return (expression,)
-    if type(expression) is not attrgetter:
-        return None
-    taken: Any = expression.__reduce__()
-    return tuple(taken[1])
+    return _names_in(expression) if type(expression) is attrgetter else None
 
 
 def form_of_key(function: object) -> KeyedByFields | None:
@@ -273,7 +270,7 @@ _GETTERS: Final[dict[type, type]] = {attrgetter: Row, itemgetter: dict}
 
 def _taken_by_getter(getter: Any, of: type) -> TakenFields | None:
     """Return the fields that a getter of one or two fields takes: a value, or a pair."""
-    names = getter.__reduce__()[1]
+    names = _names_in(getter)
     if len(names) > 2 or not all(isinstance(name, str) for name in names):
         return None
     if len(names) == 1:
@@ -284,6 +281,11 @@ def _taken_by_getter(getter: Any, of: type) -> TakenFields | None:
         )
     key, value = (Fields((name,), single=True) for name in names)
     return TakenFields.pairs(key, value, of)
+
+
+def _names_in(getter: Any) -> tuple[Any, ...]:
+    """Return what a getter of attributes or items gets."""
+    return tuple(getter.__reduce__()[1])
 
 
 def _refused(of: type, kind: type | None) -> str:

@@ -13,7 +13,7 @@ from headrace.sdk.elements.record_tables import Fields
 from headrace.sdk.elements.row import record_type
 from headrace.sdk.elements.schemas import Schema
 from headrace.sdk.elements.table_form import TableForm
-from headrace.sdk.elements.taken_fields import FlatPairs, KeyedByFields, TakenFields, fields_of
+from headrace.sdk.elements.taken_fields import FlatPairs, KeyedByFields, TakenFields, fields_taken
 from headrace.sdk.elements.type_variables import T
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.joins.field_expressions import (
@@ -175,7 +175,7 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         require_names(used.names)
         values = _Tuple(tuple(function_of(aggregate.value) for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
-        taken = fields_of(aggregate.value for aggregate in self._aggregates)
+        taken = fields_taken(aggregate.value for aggregate in self._aggregates)
         key, form = self._grouping.key_fields(), None
         if key is not None and taken is not None:
             form = TakenFields.pairs(key, taken)

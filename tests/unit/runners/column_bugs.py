@@ -13,7 +13,13 @@ import headrace as hr
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents import column_partials, ordered_columns, table_contents
 from headrace.runners.contents.groups import Groups, parts
-from headrace.runners.precombine import per_table, per_table_session, per_window, table_keys
+from headrace.runners.precombine import (
+    per_session,
+    per_table,
+    per_table_session,
+    per_window,
+    table_keys,
+)
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.latest import LatestCombineFn
@@ -105,6 +111,20 @@ def times_of_the_first_values(self: Any, table: Any) -> Any:
     return STAMPED(self, table.drop([TIMESTAMPS]).append_column(TIMESTAMPS, [first]))
 
 
+def counts_of_one_side(key: Any, sessions: Any, merge: Any) -> Any:
+    found = MERGE_COMBINED(key, list(sessions), merge)
+    counts = {start: count for start, _, _, count in sessions}
+    return [(start, end, content, counts[start]) for start, end, content, _ in found]
+
+
+def last_of_the_latest(fn: Any, values: Any, table: Any, groups: Any) -> Any:
+    class Last(LatestCombineFn):
+        def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+            return element
+
+    return LATEST(Last(), values, table, groups)
+
+
 def sides_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(per_table, "_side", lambda bundle: None)
     monkeypatch.setattr(TableBundle, "is_like", lambda self, other: True)
@@ -131,6 +151,8 @@ CODES = table_keys.codes_of
 NUMBERED = table_keys.numbered
 ADD = ElementPrecombiner.add
 STAMPED = StampedValue.of
+MERGE_COMBINED = per_session.merge_combined
+LATEST = table_contents._latest
 PART = per_table.TablePart
 SESSIONS_IN = per_table_session.sessions_in
 ALIKE = per_table.alike
@@ -217,12 +239,10 @@ IN_LISTS: Final[dict[str, Bug]] = {
     ),
     "sides are one table": sides_alike,
     "sessions of sides that do not merge": lambda m: m.setattr(
-        per_table_session, "merge_sessions", lambda sessions, merge: sessions
+        per_table_session, "merge_combined", lambda key, sessions, merge: sessions
     ),
     "merged sessions with the number of one side": lambda m: m.setattr(
-        per_table_session.TableSessionPrecombiner,
-        "_merge",
-        lambda self, one, other: (self.reduction.merge(one[0], other[0]), one[1]),
+        per_table_session, "merge_combined", counts_of_one_side
     ),
 }
 """Bugs in lists of values and rows, and in the sides of joins, by what is wrong."""
@@ -232,7 +252,7 @@ IN_GROUPS_OF_TWO: Final[dict[str, Bug]] = {
         table_contents, "products", lambda x, y, groups: column_partials.products(x, x, groups)
     ),
     "the last of the latest values": lambda m: m.setattr(
-        LatestCombineFn, "add_input", lambda self, accumulator, element: element
+        table_contents, "_latest", last_of_the_latest
     ),
     "the timestamps of the first rows": lambda m: m.setattr(
         StampedValue, "of", times_of_the_first_values

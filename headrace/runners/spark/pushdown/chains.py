@@ -15,7 +15,7 @@ from headrace.runners.plan.table_fields import reads_of
 from headrace.runners.plan.table_steps import ON_COLUMNS
 from headrace.runners.spark.pushdown.panes import Done
 from headrace.sdk.elements.record_tables import Fields, PairRecords, ValueRecords
-from headrace.sdk.elements.taken_fields import FlatPairs, StampedPairs, TakenFields
+from headrace.sdk.elements.taken_fields import FlatPairs, TakenFields
 from headrace.sdk.elements.value_tables import PairsWithNone, Words
 from headrace.sdk.pipelines.elementwise import WhereEach, table_form_of
 from headrace.sdk.pipelines.graph import CombinePerKey, Node, ParDo, Read, Write
@@ -127,9 +127,9 @@ def _after(node: ParDo, records: TableRecords | None) -> TableRecords | None:
     form = table_form_of(node.fn)
     if isinstance(records, ValueRecords) and isinstance(form, PairsWithNone):
         return PairsWithNone.pairs(records.name)
-    if isinstance(form, StampedPairs):
-        return None
-    return form.records if isinstance(form, TakenFields) else records
+    if form is None or isinstance(form, Words):
+        return records
+    return form.records if isinstance(form, TakenFields) else None
 
 
 def _is_of_driver(node: Node) -> bool:

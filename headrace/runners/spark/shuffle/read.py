@@ -6,9 +6,9 @@ They work like the precombiners before the shuffle, but merge contents instead o
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain, count as numbers, repeat
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import attrs
 
@@ -21,9 +21,9 @@ from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals, GroupInput
 from headrace.runners.precombine.key_index import arrivals_by_window
 from headrace.runners.precombine.per_session import (
-    CombinedSession,
     KeySessions,
     OpenSession,
+    merge_combined,
     merge_sessions,
     session_columns,
 )
@@ -165,9 +165,9 @@ class ReadSessionRows:
         self.bags = Bags(self.step.reduction)
         expired = expired_until(self.step.strategy, self.watermark)
         for known, (key, rows) in keys.items():
-            own = [[*r.window, (r.content, r.size)] for r in rows if r.window[1] > expired]
+            own = [(*r.window, r.content, r.size) for r in rows if r.window[1] > expired]
             late = self._late(rows, expired) if len(own) < len(rows) else ()
-            yield known, key, _counted(merge_sessions(own, self._merge)), late
+            yield known, key, merge_combined(key, own, self.step.reduction.merge), late
 
     def _late(self, rows: list[SessionRow], expired: int) -> list[Arrival]:
         """Return late elements as one arrival for each window."""
@@ -177,9 +177,6 @@ class ReadSessionRows:
                 found[row.window].append(row.arrival)
         merge = self.step.reduction.merge
         return [merge_arrivals(window, some, merge) for window, some in found.items()]
-
-    def _merge(self, one: Counted, other: Counted) -> Counted:
-        return self.step.reduction.merge(one[0], other[0]), one[1] + other[1]
 
 
 @attrs.define
@@ -327,14 +324,6 @@ class Bags:
             kept.extend(bag)
         kept.spill()
         return kept
-
-
-Counted: TypeAlias = tuple[Any, int]
-"""A content with the number of its elements."""
-
-
-def _counted(sessions: Iterable[OpenSession]) -> list[CombinedSession]:
-    return [(start, end, content, count) for start, end, (content, count) in sessions]
 
 
 def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:
