@@ -17,7 +17,7 @@ from headrace.runners.contents.reductions import BagOf, reduction_of
 from headrace.runners.precombine import Input, per_window, precombiner_for
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_row import RowPrecombiner
-from headrace.runners.precombine.per_session import SessionPrecombiner
+from headrace.runners.precombine.per_session import SessionPrecombiner, merge_combined
 from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.runs.run import patience
@@ -315,3 +315,15 @@ def test_a_key_without_an_encoding_is_refused():
     precombiner = precombiner_of(input_of(GlobalWindows()), BagOf())
     with pytest.raises(KeyEncodingError):
         precombiner.add(Bundle([({1}, 1)]))
+
+
+def test_sessions_of_a_key_merge_with_their_numbers():
+    sessions = [(20, 30, ["d"], 1), (0, 10, ["a", "b"], 2), (5, 12, ["c"], 1)]
+    merged = merge_combined("quay", sessions, lambda one, other: one + other)
+    assert merged == [(0, 12, ["a", "b", "c"], 3), (20, 30, ["d"], 1)]
+
+
+def test_an_error_of_merging_sessions_names_the_key():
+    with pytest.raises(TypeError) as caught:
+        merge_combined("quay", [(0, 10, "a", 1), (5, 12, 1, 1)], lambda one, other: one + other)
+    assert caught.value.__notes__ == ["for the key 'quay'"]
