@@ -20,6 +20,7 @@ query_progress   Spark's own numbers of a micro-batch
 signals          Ctrl-C and SIGTERM while a program waits for a run
 stopped_queries  queries that are stopped from outside
 cluster          sessions and settings, the code for the workers, errors and sinks on the driver
+worker           the worker process in which a task runs
 shuffle          elements between levels: key groups, blocks, control rows
 state            keyed state in chunks; leases, manifests and directories of checkpoints
 sources          sources that Python, Spark or the workers read

@@ -21,8 +21,6 @@ from headrace.runners.plan.table_steps import reads_tables
 from headrace.runners.side_inputs.side_input_operators import BatchSideInputs
 from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
-from headrace.runners.spark.cluster.task_context import task_number
-from headrace.runners.spark.cluster.worker_heap import freeze_imports
 from headrace.runners.spark.pushdown.panes import Done, PushedGroup
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.read import shuffle_read_for
@@ -40,6 +38,8 @@ from headrace.runners.spark.stage import (
     StagePlan,
     in_batches,
 )
+from headrace.runners.spark.worker.heap import freeze_imports
+from headrace.runners.spark.worker.task_context import task_number
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Node
 from headrace.sdk.sources.source import BoundedSource

@@ -19,6 +19,7 @@ from headrace.runners.spark.cluster.jvm_log_filter import (
     silence_state_describer,
 )
 from headrace.runners.spark.cluster.unpickling import Packed
+from headrace.runners.spark.worker.connection import acknowledge
 
 if TYPE_CHECKING:
     from headrace.runners.spark.streaming import KeyedStage
@@ -67,6 +68,7 @@ class KeyedProcessor(StatefulProcessor):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         silence_state_describer()
+        acknowledge()
         vars(self).update(state)
 
     def init(self, handle: StatefulProcessorHandle) -> None:

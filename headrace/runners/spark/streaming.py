@@ -33,8 +33,6 @@ from headrace.runners.sources.source_bundles import event_bundle
 from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.spark_versions import with_state
-from headrace.runners.spark.cluster.task_context import batch_number, task_number
-from headrace.runners.spark.cluster.worker_heap import freeze_worker
 from headrace.runners.spark.keyed_processor import KeyedProcessor, States
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.control_rows import BEFORE, CONTROL, Control, merged
@@ -64,6 +62,8 @@ from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkStore, Directory
 from headrace.runners.spark.state.stage_cache import cached
+from headrace.runners.spark.worker.heap import freeze_worker
+from headrace.runners.spark.worker.task_context import batch_number, task_number
 from headrace.runners.stateful.stateful_operators import StreamingStateful
 from headrace.runners.stateful.stateful_side_input_operators import StreamingGatedStateful
 from headrace.sdk.coders.stored.stable import refuse_pickle

@@ -13,8 +13,6 @@ requirements      checks of Java, Python and packages
 unpickling        plans as bytes; what a worker cannot unpickle
 missing_packages  the error for a package that a worker lacks
 connect           sessions of Spark Connect
-task_context      partition and batch number of a task
-worker_heap       keeps garbage collections of a worker short
 error_transport   errors from workers to the driver
 driver_sinks      sinks and metrics on the driver
 file_retention    when files of side inputs are deleted

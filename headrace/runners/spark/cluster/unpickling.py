@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.missing_packages import missing
+from headrace.runners.spark.worker.connection import acknowledge
 from headrace.sdk.pipelines.graph import Node
 
 LARGEST_PART: Final = 1 << 20
@@ -55,11 +56,12 @@ def reduced(value: Any, where: str) -> tuple[object, ...]:
 
 
 def restored(kind: type[T], fields: bytes, where: str) -> T:
-    """Unpickle the fields of an attrs class, and create it.
+    """Unpickle the fields of an attrs class, and create it; also acknowledge the function that has them.
 
     Raises:
         TransportError: with an `UnsupportedError` if a package or module cannot be imported.
     """
+    acknowledge()
     with wrapping():
         try:
             return kind(*pickle.loads(fields))
