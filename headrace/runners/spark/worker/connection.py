@@ -11,6 +11,7 @@ import os
 import socket
 import stat
 import sys
+from contextlib import suppress
 from functools import cache
 
 from pyspark import TaskContext
@@ -25,7 +26,8 @@ def acknowledge() -> None:
     if sys.platform == "linux" and TaskContext.get() is not None:
         connection = connection_to_jvm()
         if connection is not None:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            with suppress(OSError):  # a system without the option; then the rows come later
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
 @cache
