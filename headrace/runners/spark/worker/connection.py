@@ -18,16 +18,17 @@ from pyspark import TaskContext
 
 
 def acknowledge() -> None:
-    """Acknowledge at once what the JVM has sent; no effect outside tasks.
+    """Acknowledge at once what the JVM has sent; no effect outside tasks, and on other systems than Linux.
 
     The system delays acknowledgements again after the next answer, so this is called in each task, before it
     reads its rows.
     """
-    if sys.platform == "linux" and TaskContext.get() is not None:
-        connection = connection_to_jvm()
-        if connection is not None:
-            with suppress(OSError):  # a system without the option; then the rows come later
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+    if sys.platform != "linux" or TaskContext.get() is None:
+        return
+    connection = connection_to_jvm()
+    if connection is not None:
+        with suppress(OSError):  # a system without the option; then the rows come later
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
 @cache
