@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 import attrs
 
 from headrace.triggers.pane import NO_FIRING, PaneInfo
-from headrace.windowing.column import Column, concatenate, cut, pick, select
+from headrace.windowing.column import Column, concatenate, cut, materialise, pick, select
 from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 from headrace.windowing.window import GLOBAL_WINDOW
 from headrace.windowing.window_fn import Windows
 
@@ -98,6 +99,10 @@ class Bundle:
         """Return the bundle of which :meth:`as_data` returned the columns."""
         values, *columns = data
         return Bundle(values, *(repeat(c[0]) if isinstance(c, tuple) else c for c in columns))
+
+    def observed_times(self, policy: WatermarkPolicy) -> list[int]:
+        """Return timestamps with the same effect on an estimator of a policy as those of all elements."""
+        return policy.condense(materialise(self.timestamps, len(self)))
 
     def rows(self) -> Iterator[Element]:
         """Iterate over the rows as elements; slower than working on columns."""

@@ -16,6 +16,7 @@ from headrace.grouping.dictionary_columns import decoded, decoded_schema
 from headrace.triggers.pane import NO_FIRING
 from headrace.windowing.column import Column
 from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 from headrace.windowing.window_fn import WindowFn, Windows
 from headrace.windowing.windows import GlobalWindows
 
@@ -107,6 +108,11 @@ class TableBundle(ArrowBundle):
             nothing: list[Any] = [None] * len(self)
             self._windows = self.window_fn.assign_column(nothing, self.timestamps)
         return self._windows
+
+    def observed_times(self, policy: WatermarkPolicy) -> list[int]:
+        if policy.newest_only and self.times is not None and len(self):
+            return [int(self.times.max())]
+        return super().observed_times(policy)
 
     def windowed(self, window_fn: WindowFn) -> TableBundle:
         """Return a bundle with the windows that a function assigns by time alone."""

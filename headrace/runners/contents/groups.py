@@ -67,9 +67,33 @@ def order_by(ids: Any, *then: Any) -> Any:
     """
     import numpy as np
 
+    found = _by_one_number(*then, ids) if then and len(ids) else None
+    if found is not None:
+        return found
     # Integers of 16 bits are sorted by their digits, which is several times as fast as comparing them.
     low, high = ids.astype(np.uint16), (ids >> 16).astype(np.uint16)
     return np.lexsort((*then, low, high))
+
+
+def _by_one_number(*columns: Any) -> Any:
+    """Return the order of rows by columns, the most important one last; None if their range is too large.
+
+    The columns and the place of a row are sorted as one number, of which the place is the least important
+    part.
+    """
+    import numpy as np
+
+    rows = size = len(columns[0])
+    found = np.arange(rows)
+    for column in columns:
+        least, most = int(column.min()), int(column.max())
+        size_of_all = size * (most - least + 1)
+        if size_of_all >= 1 << 63:
+            return None
+        found += np.subtract(column, least, dtype=np.int64) * size
+        size = size_of_all
+    found.sort()
+    return found % rows
 
 
 def parts(rows: list[Any], counts: Any) -> list[list[Any]]:

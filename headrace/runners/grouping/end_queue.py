@@ -107,15 +107,15 @@ class EndQueue(Generic[T]):
 
     def _take(self) -> list[T]:
         """Remove the first bucket and return its items, without those that have grown or been removed."""
-        number = heappop(self._numbers)
-        taken = []
+        number, width = heappop(self._numbers), self.width
+        taken: list[T] = []
+        grown: list[T] = []
         for item in self._buckets.pop(number):
-            if item.end == REMOVED:
-                continue
-            if item.end // self.width == number:
+            if item.end // width == number:
                 taken.append(item)
-            else:
-                self.add(item)
+            elif item.end != REMOVED:
+                grown.append(item)
+        self.extend(grown)
         return taken
 
     def _push(self, item: T) -> None:

@@ -77,7 +77,7 @@ def with_late(
     """Yield keys with what was found of each, and the late arrivals of these and of other keys."""
     others = {identity: (key, own) for identity, key, own in late}
     for identity, key, some in found:
-        _, own = others.pop(identity, (None, ())) if others else (None, ())
+        own = others.pop(identity, (None, ()))[1] if others else ()
         yield identity, key, some, own
     for identity, (key, own) in others.items():
         yield identity, key, [], own

@@ -81,9 +81,8 @@ class TableSessionPrecombiner(SessionPrecombiner):
         records = bundle.records
         assert isinstance(records, PairRecords)
         one_key = np.zeros(len(bundle), np.int64)
-        groups, _, found = rows_by_key(bundle.table, records.key, one_key)
-        keys = list(map(found.__getitem__, groups.by_arrival.tolist()))
-        sessions = self._runs(bundle, groups.by_arrival.argsort()[groups.ids], keys, gap)
+        groups, _, keys = rows_by_key(bundle.table, records.key, one_key)
+        sessions = self._runs(bundle, groups.ids, keys, gap)
         return zip(KeyIndex().identify(keys), keys, sessions, strict=True)
 
     def _runs(
@@ -97,7 +96,7 @@ class TableSessionPrecombiner(SessionPrecombiner):
         records = bundle.records
         assert isinstance(records, PairRecords)
         groups, first, last = sessions_in(ids, bundle.times, gap)
-        numbers = ids[first].tolist()
+        numbers = ids[first]
 
         def key_of(session: int) -> Any:
             return keys[numbers[session]]
@@ -105,8 +104,7 @@ class TableSessionPrecombiner(SessionPrecombiner):
         contents = contents_of(self.reduction, records.value, bundle.table, groups, key_of)
         starts, ends = bundle.times[first].tolist(), (bundle.times[last] + gap).tolist()
         found = list(zip(starts, ends, contents, groups.counts.tolist(), strict=True))
-        _, of_each = np.unique(ids[first], return_counts=True)
-        return parts(found, of_each)
+        return parts(found, np.bincount(numbers))
 
 
 def sessions_in(ids: Any, times: Any, apart: int) -> tuple[Groups, Any, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from headrace.grouping.dictionary_columns import numbers_and_values
 from headrace.runners.contents.groups import Groups
+from headrace.runners.contents.ordered_columns import integers
 from headrace.sdk.coders.keys import identities
 from headrace.sdk.elements.record_tables import Fields
 from headrace.windowing.calendar import CalendarWindows
@@ -116,7 +117,11 @@ def codes_of(column: Any) -> Codes:
     """
     if not _is_exact(column.type):
         return _by_identity(column.to_pylist())
-    return Codes(*numbers_and_values(column))
+    numbers = integers(column)
+    if numbers is None:
+        return Codes(*numbers_and_values(column))
+    ids, values = distinct(numbers)
+    return Codes(ids, values.tolist())
 
 
 def _is_exact(kind: Any) -> bool:

@@ -25,7 +25,7 @@ from headrace.windowing.time.timestamps import (
     MIN_MICROS,
     micros,
 )
-from headrace.windowing.watermarks.policies import FromSource, PartitionedWatermark
+from headrace.windowing.watermarks.policies import FromSource, PartitionedWatermark, WatermarkPolicy
 
 
 @attrs.define
@@ -119,12 +119,16 @@ class PartitionReader:
         self._watermarks = observed, watermarks
         return ReadPosition(names, tuple(partitions), watermark, observed), bundles
 
+    @property
+    def _policy(self) -> WatermarkPolicy:
+        return self.node.watermark or FromSource()
+
     def _watermarks_at(self, position: ReadPosition) -> PartitionedWatermark:
         """Return the watermark estimators at a position; those in memory, if they have its state."""
         observed, watermarks = self._watermarks
         partitions = range(len(position.names))
         if watermarks is None or observed is not position.observed:
-            watermarks = PartitionedWatermark(self.node.watermark or FromSource(), partitions)
+            watermarks = PartitionedWatermark(self._policy, partitions)
             if position.observed is not None:
                 watermarks.restore(position.observed)
         for partition in partitions:
@@ -206,7 +210,8 @@ class PartitionReader:
     ) -> tuple[Partition, Bundle]:
         records, offset, reported, finished = read
         bundle = as_bundle(records)
-        watermarks.observe(number, bundle.timestamps, len(bundle), now)
+        times = bundle.observed_times(self._policy)
+        watermarks.observe(number, times, len(times), now)
         if reported is not None:
             watermarks.report(number, micros(reported))
         if finished:

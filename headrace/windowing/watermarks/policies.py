@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
+from typing import ClassVar
 
 import attrs
 
@@ -62,6 +63,9 @@ class WatermarkPolicy(ABC):
 
     __slots__ = ()
 
+    newest_only: ClassVar[bool] = False
+    """Whether an estimator depends on the newest of the elements that arrive together alone."""
+
     @abstractmethod
     def estimator(self) -> WatermarkEstimator:
         """Return a new estimator for one partition."""
@@ -72,21 +76,11 @@ class WatermarkPolicy(ABC):
         >>> Monotonic().condense([5, 9, 7]), Percentile(50, memory=2).condense([5, 9, 7, 6])
         ([9], [9, 7, 6])
         """
-        return timestamps
-
-
-class _ByNewest(WatermarkPolicy):
-    """A policy whose estimators look at the newest element only."""
-
-    __slots__ = ()
-
-    def condense(self, timestamps: list[int]) -> list[int]:
-        """Return the newest timestamp."""
-        return [max(timestamps)]
+        return [max(timestamps)] if self.newest_only and timestamps else timestamps
 
 
 @attrs.frozen
-class BoundedOutOfOrderness(_ByNewest):
+class BoundedOutOfOrderness(WatermarkPolicy):
     """The watermark trails the newest element by a fixed delay (Flink's name).
 
     Args:
@@ -100,6 +94,8 @@ class BoundedOutOfOrderness(_ByNewest):
     50000000
     """
 
+    newest_only = True
+
     delay: Duration = attrs.field(converter=_delay)
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 
@@ -109,7 +105,7 @@ class BoundedOutOfOrderness(_ByNewest):
 
 
 @attrs.frozen
-class Monotonic(_ByNewest):
+class Monotonic(WatermarkPolicy):
     """The watermark is the newest element's timestamp, for partitions in order of event time.
 
     Args:
@@ -121,6 +117,8 @@ class Monotonic(_ByNewest):
     >>> estimator.watermark(now=0)
     2000000
     """
+
+    newest_only = True
 
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 
@@ -167,7 +165,7 @@ class Percentile(WatermarkPolicy):
 
 
 @attrs.frozen
-class FromSource(_ByNewest):
+class FromSource(WatermarkPolicy):
     """The watermark is what the source itself reports.
 
     Args:
@@ -179,6 +177,8 @@ class FromSource(_ByNewest):
     >>> estimator.watermark(now=0)
     3000000
     """
+
+    newest_only = True
 
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 

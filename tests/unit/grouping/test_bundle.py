@@ -6,12 +6,24 @@ import pickle
 from itertools import repeat
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
 from headrace.grouping.bundle import Bundle, Element
 from headrace.grouping.pane_output import Panes
+from headrace.grouping.table_bundle import TableBundle
+from headrace.sdk.beam.programs.sources.idle_clock import IdleClock
+from headrace.sdk.elements.record_tables import AS_DICTS
 from headrace.triggers.pane import NO_FIRING
+from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.watermarks.policies import (
+    BoundedOutOfOrderness,
+    FromSource,
+    Monotonic,
+    Percentile,
+)
 from headrace.windowing.window import interval
 
 elements = st.builds(
@@ -50,6 +62,31 @@ def test_what_all_rows_share_stays_shared_in_pieces() -> None:
         assert next(piece.timestamps) == 7
         assert isinstance(piece.diffs, repeat)
         assert next(piece.diffs) == -1
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [BoundedOutOfOrderness(3), Monotonic(), Percentile(80, memory=4), FromSource(), IdleClock(9)],
+)
+@given(st.lists(st.lists(st.integers(0, 50) | st.just(MIN_MICROS), max_size=12), max_size=5))
+def test_a_bundle_has_what_a_watermark_depends_on(policy, rounds) -> None:
+    """An estimator cannot tell it from all timestamps, whether it has elements or a table."""
+    estimators = [policy.estimator() for _ in range(3)]
+    for now, times in enumerate(rounds):
+        table = TableBundle(pa.table({"at": times}), AS_DICTS, np.array(times, np.int64))
+        observed = (times, Bundle(times, times), table)
+        for estimator, each in zip(estimators, observed, strict=True):
+            given_times = each.observed_times(policy) if isinstance(each, Bundle) else each
+            estimator.observe(given_times, now)
+    whole, by_elements, by_table = (estimator.state() for estimator in estimators)
+    assert by_elements == whole
+    assert by_table == whole
+
+
+@pytest.mark.parametrize("policy", [Monotonic(), Percentile(80, memory=4)])
+def test_a_table_without_times_is_at_the_beginning_of_time(policy) -> None:
+    table = TableBundle(pa.table({"at": [1, 2]}), AS_DICTS)
+    assert set(table.observed_times(policy)) == {MIN_MICROS}
 
 
 @given(st.lists(elements, max_size=9))

@@ -18,7 +18,6 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.spark.shuffle.control_rows import Control, merged
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
-from headrace.windowing.column import materialise
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.watermarks.policies import (
     FromSource,
@@ -66,8 +65,8 @@ class NativeWatermarkObserver:
     def record(self, partition: SourcePartition, bundle: Bundle) -> None:
         """Record elements of a partition."""
         if len(bundle):
-            new = materialise(bundle.timestamps, len(bundle))
             known = self.timestamps.get(partition, [])
+            new = bundle.observed_times(self.policy)
             self.timestamps[partition] = self.policy.condense([*known, *new])
 
     def observed(self, label: str, scope: Scope) -> Observed:

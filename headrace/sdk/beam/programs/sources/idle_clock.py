@@ -44,12 +44,10 @@ class IdleClock(WatermarkPolicy):
     [9]
     """
 
+    newest_only = True
+
     idle: int
 
     def estimator(self) -> IdleClockEstimator:
         """Return a new estimator for one partition."""
         return IdleClockEstimator(self.idle, 0)
-
-    def condense(self, timestamps: list[int]) -> list[int]:
-        """Return the newest timestamp."""
-        return [max(timestamps)]
