@@ -20,6 +20,7 @@ from headrace.sdk.combiners.approximate.theta import (
     ThetaSketchCombineFn,
 )
 from headrace.sdk.combiners.arithmetic import Max, Mean, MeanCombineFn, Min, Sum
+from headrace.sdk.combiners.by_time import Earliest, EarliestCombineFn, Latest, LatestCombineFn
 from headrace.sdk.combiners.collecting import (
     ToDict,
     ToDictCombineFn,
@@ -29,7 +30,6 @@ from headrace.sdk.combiners.collecting import (
     ToSetCombineFn,
 )
 from headrace.sdk.combiners.counting import Count, CountCombineFn
-from headrace.sdk.combiners.latest import Latest, LatestCombineFn
 from headrace.sdk.combiners.moments import (
     CorrelationCombineFn,
     CovarianceCombineFn,
@@ -52,6 +52,8 @@ __all__ = [
     "Covariance",
     "CovarianceCombineFn",
     "DistinctSketch",
+    "Earliest",
+    "EarliestCombineFn",
     "HeavyHitter",
     "HeavyHitters",
     "HeavyHittersCombineFn",

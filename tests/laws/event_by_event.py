@@ -65,6 +65,8 @@ CONTENTS = {
     "several": contents.Several(),
     "distinct": contents.Distinct(),
     "last": contents.Last(LAST_VALUES),
+    "earliest": contents.ByTime(-1),
+    "latest": contents.ByTime(1),
 }
 
 

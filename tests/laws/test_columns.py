@@ -37,12 +37,10 @@ NOT_DRAWN: Final = {
     "the largest are the smallest",
     "rows without their last field",
     "a variance in place of a covariance",
-    "the last of the latest values",
-    "the timestamps of the first rows",
 }
 """Bugs in what runs do not have: their keys are one field, their values are integers, and they combine with a
-sum, a count, a mean and a maximum, or a sum and a maximum at once, or list values, but no rows; they do not
-combine pairs of fields, nor values with their timestamps.
+sum, a count, a mean, a maximum, or a sum and a maximum at once, or with the earliest or latest value, or list
+values, but no rows; they do not combine pairs of fields.
 tests/unit/runners/test_table_groups.py finds these bugs."""
 
 

@@ -28,8 +28,8 @@ from typing import Any, Final, TypeAlias
 from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.contents.ordered_columns import floats, integers, ordered, unscaled
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
+from headrace.sdk.combiners.by_time import EarliestCombineFn, LatestCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
-from headrace.sdk.combiners.latest import LatestCombineFn
 from headrace.sdk.combiners.moments import (
     CorrelationCombineFn,
     CovarianceCombineFn,
@@ -224,6 +224,9 @@ def _tuples(fn: SingleInputTupleCombineFn, column: Any, groups: Groups) -> Colum
 OF_PAIRS: Final = (CovarianceCombineFn, CorrelationCombineFn)
 """The CombineFns of pairs, whose contents are made of two columns (:func:`products`)."""
 
+OF_TIMES: Final[dict[Any, str]] = {EarliestCombineFn: "minimum", LatestCombineFn: "maximum"}
+"""The CombineFns of values with their times, and numpy's function that finds the time."""
+
 PARTIALS: Final[dict[Any, Partial]] = {
     CountCombineFn: _counts,
     SumCombineFn: _sums,
@@ -256,7 +259,7 @@ def _has_partial(fn: CombineFn) -> bool:
         return type(fn) in PARTIALS and _of_truths(fn)
     if type(fn) is SingleInputTupleCombineFn:
         return all(map(_has_partial, fn.parts))
-    return type(fn) in (*PARTIALS, *OF_PAIRS, LatestCombineFn)
+    return type(fn) in (*PARTIALS, *OF_PAIRS, *OF_TIMES)
 
 
 def _of_truths(fn: CallableCombineFn) -> bool:

@@ -21,6 +21,7 @@ from headrace.grouping.reduction import Reduction
 from headrace.runners.checks.accumulator_check import unchecked
 from headrace.runners.contents.column_partials import (
     OF_PAIRS,
+    OF_TIMES,
     ColumnContents,
     partial_contents,
     products,
@@ -28,7 +29,7 @@ from headrace.runners.contents.column_partials import (
 from headrace.runners.contents.groups import Groups
 from headrace.runners.contents.reductions import Accumulate
 from headrace.runners.error_context import note_combined
-from headrace.sdk.combiners.latest import LatestCombineFn
+from headrace.sdk.combiners.by_time import ByTimeCombineFn
 from headrace.sdk.combiners.tuples import TupleCombineFn
 from headrace.sdk.elements.record_tables import (
     TIMESTAMPS,
@@ -39,7 +40,6 @@ from headrace.sdk.elements.record_tables import (
 )
 from headrace.sdk.groups.combine_fn import CombineFn, SumCombineFn
 from headrace.windowing.column import mapped
-from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 def contents_of(
@@ -86,7 +86,9 @@ def _made_of_columns(
 ) -> ColumnContents:
     """Return the contents that are made of whole columns; None if they are not."""
     if isinstance(values, StampedValue):
-        return _latest(fn, values, table, groups) if type(fn) is LatestCombineFn else None
+        if isinstance(fn, ByTimeCombineFn) and type(fn) in OF_TIMES:
+            return _by_time(fn, values, table, groups)
+        return None
     if not isinstance(values, Fields):
         return None
     match [table.column(name) for name in values.names]:
@@ -97,17 +99,18 @@ def _made_of_columns(
     return None
 
 
-def _latest(
-    fn: LatestCombineFn, values: StampedValue, table: Any, groups: Groups
+def _by_time(
+    fn: ByTimeCombineFn, values: StampedValue, table: Any, groups: Groups
 ) -> ColumnContents:
-    """Return the latest value of each group; of several at the latest time, that of the CombineFn."""
+    """Return the earliest or latest value of each group; of several at that time, that of the CombineFn."""
     import numpy as np
 
     times = table.column(TIMESTAMPS).to_numpy()
-    latest = np.full(groups.size, MIN_MICROS)
-    np.maximum.at(latest, groups.ids, times)
-    rows = np.flatnonzero(times == latest[groups.ids])
-    found: list[Any] = [fn.create_accumulator()] * groups.size
+    nothing: Any = fn.create_accumulator()
+    chosen = np.full(groups.size, nothing[1].micros)
+    getattr(np, OF_TIMES[type(fn)]).at(chosen, groups.ids, times)
+    rows = np.flatnonzero(times == chosen[groups.ids])
+    found: list[Any] = [nothing] * groups.size
     for group, stamped in zip(groups.ids[rows].tolist(), values.of(table.take(rows)), strict=True):
         found[group] = fn.add_input(found[group], stamped)
     return found

@@ -137,6 +137,22 @@ class Last(Bag):
         )
 
 
+class ByTime(Last):
+    """The latest value, or the earliest one; None if there are no values."""
+
+    def __init__(self, direction: int) -> None:
+        super().__init__(1)
+        self.direction = direction
+
+    def all(self, elements: Iterable[Element]) -> Any:
+        left = difference([_stamped(e) for e in elements], 1)
+        left.sort(key=lambda pair: (pair[0] * self.direction, encode_value(pair[1])))
+        return left[-1][1] if left else None
+
+    def changes(self, elements: Iterable[Element]) -> list[tuple[Any, int]]:
+        return [(self.all(elements), 1)]
+
+
 def _stamped(e: Element) -> Element:
     return attrs.evolve(e, value=(e.timestamp, e.value))
 

@@ -22,7 +22,7 @@ from headrace.runners.precombine import (
 )
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
-from headrace.sdk.combiners.latest import LatestCombineFn
+from headrace.sdk.combiners.by_time import EarliestCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
 from headrace.sdk.elements.record_tables import (
@@ -118,11 +118,9 @@ def counts_of_one_side(key: Any, sessions: Any, merge: Any) -> Any:
 
 
 def last_of_the_latest(fn: Any, values: Any, table: Any, groups: Any) -> Any:
-    class Last(LatestCombineFn):
-        def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
-            return element
-
-    return LATEST(Last(), values, table, groups)
+    last: Any = type(fn)()
+    last.add_input = lambda accumulator, element: element
+    return BY_TIME(last, values, table, groups)
 
 
 def sides_alike(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +150,7 @@ NUMBERED = table_keys.numbered
 ADD = ElementPrecombiner.add
 STAMPED = StampedValue.of
 MERGE_COMBINED = per_session.merge_combined
-LATEST = table_contents._latest
+BY_TIME = table_contents._by_time
 PART = per_table.TablePart
 SESSIONS_IN = per_table_session.sessions_in
 ALIKE = per_table.alike
@@ -252,7 +250,10 @@ IN_GROUPS_OF_TWO: Final[dict[str, Bug]] = {
         table_contents, "products", lambda x, y, groups: column_partials.products(x, x, groups)
     ),
     "the last of the latest values": lambda m: m.setattr(
-        table_contents, "_latest", last_of_the_latest
+        table_contents, "_by_time", last_of_the_latest
+    ),
+    "the earliest is the latest": lambda m: m.setitem(
+        column_partials.OF_TIMES, EarliestCombineFn, "maximum"
     ),
     "the timestamps of the first rows": lambda m: m.setattr(
         StampedValue, "of", times_of_the_first_values

@@ -209,6 +209,9 @@ OF_TWO: dict[str, Any] = {
     "latest value": lambda rows: (
         rows | hr.Map(attrgetter("word", "rest")) | hr.combiners.Latest.PerKey()
     ),
+    "earliest value": lambda rows: (
+        rows | hr.Map(attrgetter("word", "rest")) | hr.combiners.Earliest.PerKey()
+    ),
     "latest row": lambda rows: (
         rows | hr.WithKeys(attrgetter("whole")) | hr.combiners.Latest.PerKey()
     ),

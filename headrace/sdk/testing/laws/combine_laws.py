@@ -167,6 +167,14 @@ class _Combining:
                 two = self.fn.add_input(two, element)
         return one
 
+    def _stored_before_each(self, inputs: Iterable[object]) -> Any:
+        """Return the accumulator of inputs, which is pickled and unpickled before each of them."""
+        accumulator = self.fn.create_accumulator()
+        for element in inputs:
+            stored = pickle.dumps(accumulator, protocol=5)
+            accumulator = self.fn.add_input(pickle.loads(stored), element)
+        return accumulator
+
     def merge(self, *accumulators: object) -> Any:
         return self.fn.merge_accumulators(list(accumulators))
 
@@ -244,6 +252,13 @@ class _Combining:
             self.out(pickle.loads(pickle.dumps(self.add(a), protocol=5))),
             expected,
             "use plain data in accumulators; they are pickled to be sent and stored",
+        )
+        yield (
+            "pickling preserves an accumulator",
+            "pickled and unpickled before each input",
+            self.out(self._stored_before_each(a)),
+            expected,
+            "compare accumulators with ==, not with is; each round gets a copy of the one that was stored",
         )
         yield (
             "compact does not change the result",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
@@ -19,7 +20,14 @@ from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.testing.runs.linked_windows import LinkedWindows
 from headrace.sdk.testing.runs.run import has_late_output
 from headrace.sdk.testing.runs.run_on_runner import GroupingInput, Observation, Pane
-from headrace.sdk.testing.runs.steps import LAST_VALUES, SUBTRACTING, Step, emits_panes, mode_of
+from headrace.sdk.testing.runs.steps import (
+    LAST_VALUES,
+    STAMPED_KINDS,
+    SUBTRACTING,
+    Step,
+    emits_panes,
+    mode_of,
+)
 from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.streams.script import Script
 from headrace.triggers.refinement import AccumulationMode
@@ -61,20 +69,10 @@ def remaining_values(changes: Iterable[SignedValue]) -> list[Any]:
     return [values[spelling] for spelling in sorted((+counts).elements())]
 
 
-_OF_VALUES: Final[dict[str, Callable[[list[Any]], Any]]] = {
-    "list": list,
-    "largest": lambda values: max(values, default=0),
-    "distinct": lambda values: len(set(map(repr, values))),
-    "max": lambda values: max(values, default=None),
-    "several": lambda values: (sum(values), max(values, default=None)),
-}
-"""Results of the values that are not retracted, by kind."""
-
-
 def result_of(kind: str, changes: Iterable[SignedValue]) -> Any:
     """Return the result of a grouping of a kind for values that were added and retracted.
 
-    If the kind is "last", the values are pairs of timestamps and values.
+    If the kind is one of ``STAMPED_KINDS``, the values are pairs of timestamps and values.
 
     >>> result_of("sum", [(3, 1), (2, -1)]), result_of("largest", [(3, 1), (5, 1), (5, -1)])
     (1, 3)
@@ -88,10 +86,18 @@ def result_of(kind: str, changes: Iterable[SignedValue]) -> Any:
     if kind == "mean":
         return _mean([*changes])
     values = remaining_values(changes)
-    if kind == "last":
-        by_time = sorted(values, key=lambda pair: (pair[0], encode_value(pair[1])))
-        return sorted((value for _, value in by_time[-LAST_VALUES:]), key=repr)
     return _OF_VALUES[kind](values)
+
+
+def _last(stamped: list[tuple[int, Any]]) -> list[Any]:
+    by_time = sorted(stamped, key=lambda pair: (pair[0], encode_value(pair[1])))
+    return sorted((value for _, value in by_time[-LAST_VALUES:]), key=repr)
+
+
+def _by_time(direction: int, stamped: list[tuple[int, Any]]) -> Any:
+    """Return the latest value, or the earliest one if the direction is -1; None if there is none."""
+    ranked = [(time * direction, encode_value(value), value) for time, value in stamped]
+    return max(ranked)[2] if ranked else None
 
 
 def _spread(changes: Sequence[SignedValue]) -> object:
@@ -103,6 +109,19 @@ def _spread(changes: Sequence[SignedValue]) -> object:
 def _mean(changes: Sequence[SignedValue]) -> object:
     number = sum(diff for _, diff in changes)
     return sum(value * diff for value, diff in changes) / number if number else None
+
+
+_OF_VALUES: Final[dict[str, Callable[[list[Any]], Any]]] = {
+    "list": list,
+    "largest": lambda values: max(values, default=0),
+    "distinct": lambda values: len(set(map(repr, values))),
+    "max": lambda values: max(values, default=None),
+    "last": _last,
+    "earliest": partial(_by_time, -1),
+    "latest": partial(_by_time, 1),
+    "several": lambda values: (sum(values), max(values, default=None)),
+}
+"""Results of the values that are not retracted, by kind."""
 
 
 def is_empty(kind: str, changes: Sequence[SignedValue]) -> bool:
@@ -300,7 +319,7 @@ def _non_empty_parts(
 
 def changes_in(step: Step, elements: Iterable[AcceptedElement]) -> list[SignedValue]:
     """Return the values and diffs of elements; values with their timestamps if the step needs them."""
-    if step.kind == "last":
+    if step.kind in STAMPED_KINDS:
         return [((t.element.timestamp, t.element.value), t.element.diff) for t in elements]
     return [(t.element.value, t.element.diff) for t in elements]
 

@@ -16,6 +16,7 @@ from headrace.sdk.testing.runs.repeating import Pauses, Repeat, RepeatUnbounded
 from headrace.sdk.testing.runs.stateful_sum import SEEN
 from headrace.sdk.testing.runs.steps import (
     LAST_VALUES,
+    STAMPED_KINDS,
     UNSAFE,
     Step,
     has_stateful_side,
@@ -262,6 +263,8 @@ def _grouping(step: Step) -> str:
         return f"hr.GroupByKey(evictor=hr.CountEvictor({LAST_VALUES}))"
     if step.kind == "state":
         return "hr.ParDo(StatefulSum())"
+    if step.kind in STAMPED_KINDS:
+        return f"hr.combiners.{STAMPED_KINDS[step.kind]}.PerKey()"
     return f"hr.CombinePerKey({_COMBINE_FNS[step.kind]})"
 
 

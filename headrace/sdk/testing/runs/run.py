@@ -19,6 +19,7 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.sdk.combiners.approximate.distinct import ApproximateCountDistinctCombineFn
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
+from headrace.sdk.combiners.by_time import Earliest, Latest
 from headrace.sdk.combiners.combine import CombinePerKey
 from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.combiners.evictors import CountEvictor
@@ -44,6 +45,7 @@ from headrace.sdk.testing.runs.repeating import Pauses, Repeat, RepeatUnbounded
 from headrace.sdk.testing.runs.stateful_sum import SEEN, StatefulSum, StatefulSumBeside
 from headrace.sdk.testing.runs.steps import (
     LAST_VALUES,
+    STAMPED_KINDS,
     UNSAFE,
     Kind,
     Step,
@@ -256,6 +258,12 @@ _COMBINERS: Final[dict[Kind, Any]] = {
 }
 
 
+_BY_TIME: Final[dict[Kind, Callable[[], PTransform[Any, Any]]]] = {
+    "earliest": Earliest.PerKey,
+    "latest": Latest.PerKey,
+}
+
+
 def grouping(step: Step) -> PTransform[Any, Any]:
     """Return the transform of a step that is not a join."""
     if step.kind == "list":
@@ -264,6 +272,8 @@ def grouping(step: Step) -> PTransform[Any, Any]:
         return GroupByKey(evictor=CountEvictor(LAST_VALUES))
     if step.kind == "state":
         return ParDo(StatefulSum())
+    if step.kind in _BY_TIME:
+        return _BY_TIME[step.kind]()
     if step.kind in _COMBINERS:
         return CombinePerKey(_COMBINERS[step.kind])
     if step.kind == "distinct":
@@ -359,7 +369,12 @@ def _grouped_repeats(
 
 def has_late_output(step: Step) -> bool:
     """Return whether the late elements of a step can be captured."""
-    return step.assigns and step.beside != "join" and step.kind != "last" and emits_panes(step)
+    return (
+        step.assigns
+        and step.beside != "join"
+        and step.kind not in STAMPED_KINDS
+        and emits_panes(step)
+    )
 
 
 def _stateful_beside(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Literal, TypeAlias
 
@@ -25,6 +25,8 @@ Kind: TypeAlias = Literal[
     "mean",
     "max",
     "several",
+    "earliest",
+    "latest",
 ]
 
 SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread", "count", "mean")
@@ -38,6 +40,8 @@ UNDIVIDED_KINDS: Final[tuple[Kind, ...]] = (
     "mean",
     "max",
     "several",
+    "earliest",
+    "latest",
 )
 """Results that cannot be combined from the results of parts, so discarding panes have another kind."""
 
@@ -48,9 +52,24 @@ KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", "last", *_
 variance, which can subtract; the last values by event time, which an evictor keeps; and, if the package
 datasketches is there, a sketch, which cannot subtract."""
 
-KNOWN_KINDS: Final[tuple[Kind, ...]] = ("sum", "count", "mean", "max", "several")
+KNOWN_KINDS: Final[tuple[Kind, ...]] = (
+    "sum",
+    "count",
+    "mean",
+    "max",
+    "several",
+    "earliest",
+    "latest",
+)
 """Results that are combined as columns; all but the sum are drawn only for elements that are columns. Several
 are a sum and a maximum."""
+
+STAMPED_KINDS: Final[Mapping[Kind, str]] = {
+    "last": "Evict",
+    "earliest": "Earliest",
+    "latest": "Latest",
+}
+"""Results that depend on the timestamps of values, with the last part of the label of the grouping node."""
 
 LAST_VALUES: Final = 2
 """The number of values that the evictor keeps."""
@@ -171,7 +190,8 @@ def label(n: int, step: Step) -> str:
     """Return the label of the grouping node."""
     if step.beside == "join":
         return f"{name(n)}/GroupByKey"
-    return f"{name(n)}/Evict" if step.kind == "last" else name(n)
+    inner = STAMPED_KINDS.get(step.kind)
+    return f"{name(n)}/{inner}" if inner else name(n)
 
 
 def suffixes(n: int, step: Step) -> list[str]:

@@ -79,6 +79,12 @@ def totals(p: hr.Pipeline, read: Any, on_columns: bool) -> list[Any]:
             | hr.combiners.Latest.PerKey(),
             f"Latest {on_columns}",
         ),
+        capture(
+            pairs
+            | f"Days {on_columns}" >> hr.WindowInto(WINDOWS[1])
+            | hr.combiners.Earliest.PerKey(),
+            f"Earliest {on_columns}",
+        ),
     ]
     if on_columns:
         rows = paid | hr.Select("shop", "paid") | hr.WithKeys(attrgetter("shop"))

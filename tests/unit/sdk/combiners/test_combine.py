@@ -19,6 +19,7 @@ from headrace.testing import (
 from headrace.testing.laws import check_combine_fn
 from headrace.transforms.combiners import (
     CountCombineFn,
+    EarliestCombineFn,
     LatestCombineFn,
     MeanCombineFn,
     SampleCombineFn,
@@ -32,6 +33,7 @@ from headrace.transforms.combiners import (
 from headrace.transforms.stats import ApproximateQuantiles, ApproximateQuantilesCombineFn
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
+from headrace.windowing.time.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP, Timestamp
 
 
 class Product(hr.CombineFn):
@@ -177,8 +179,22 @@ def test_the_latest_does_not_depend_on_arrival(stamped) -> None:
     assert LatestCombineFn().apply(stamped) == "c"
 
 
-def test_the_latest_of_nothing() -> None:
-    assert LatestCombineFn().apply([]) is None
+@given(st.permutations([("a", 2), ("b", 1), ("c", 1), ("d", 3)]))
+def test_the_earliest_does_not_depend_on_arrival(stamped) -> None:
+    assert EarliestCombineFn().apply(stamped) == "c"
+
+
+@pytest.mark.parametrize("fn", [EarliestCombineFn(), LatestCombineFn()])
+def test_the_value_by_time_of_nothing(fn) -> None:
+    assert fn.apply([]) is None
+
+
+@pytest.mark.parametrize("fn", [EarliestCombineFn(), LatestCombineFn()])
+def test_values_by_time_obey_the_laws(fn) -> None:
+    """Also at the ends of time, and with None, which an accumulator without values has."""
+    values = st.none() | st.integers(0, 3) | st.tuples(st.integers(0, 3))
+    times = st.sampled_from([MIN_TIMESTAMP, Timestamp(1), Timestamp(2), MAX_TIMESTAMP])
+    check_combine_fn(fn, st.tuples(values, times))
 
 
 @given(st.permutations([("a", 1), ("a", 2), ("b", 3)]))
@@ -351,6 +367,14 @@ def test_the_latest_by_event_time() -> None:
         stamped = pairs | hr.WithTimestamps(lambda pair: pair[1])
         assert_that(stamped | C.Latest.Globally(), equal_to([("a", 5)]))
         assert_that(stamped | C.Latest.PerKey(), equal_to([("a", 5), ("b", 3)]))
+
+
+def test_the_earliest_by_event_time() -> None:
+    with TestPipeline() as p:
+        pairs = p | hr.Create([("a", 5), ("a", 1), ("b", 3)])
+        stamped = pairs | hr.WithTimestamps(lambda pair: pair[1])
+        assert_that(stamped | C.Earliest.Globally(), equal_to([("a", 1)]))
+        assert_that(stamped | C.Earliest.PerKey(), equal_to([("a", 1), ("b", 3)]))
 
 
 def test_labels_name_what_combines() -> None:
