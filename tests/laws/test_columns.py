@@ -28,6 +28,7 @@ NOT_DRAWN: Final = {
     "keys without their last field",
     "any is all",
     "the last of each group are missing",
+    "sets of the values of all groups",
     "a variance of squared sums",
     "squares that overflow",
     "decimals without a point",

@@ -2,7 +2,7 @@
 
 A partial form makes the content of each group, or returns None if it would not be the content of the
 elements: for values of another type, with None or NaN, or larger than numpy's. Then Python combines lists.
-Sets and sketches of distinct values have no form: one was slower than their lists.
+Sketches of distinct values have no form: one was slower than their lists.
 
 =============================  =============================================================
 CombineFn                      columns without None
@@ -15,6 +15,7 @@ CombineFn                      columns without None
 ``ExtremeCombineFn``           integers, floats without NaN, text, dates, decimals
 ``TopCombineFn``               the same but floats, without a sort key
 ``any``, ``all``               booleans
+``ToSetCombineFn``             keys, also None, of which there are few
 ``SingleInputTupleCombineFn``  the columns of all its CombineFns
 =============================  =============================================================
 """
@@ -25,10 +26,12 @@ from collections.abc import Callable
 from decimal import Decimal, getcontext
 from typing import Any, Final, TypeAlias
 
+from headrace.runners.contents.codes import DENSE, codes_of, distinct, is_exact
 from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.contents.ordered_columns import floats, integers, ordered, unscaled
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.by_time import EarliestCombineFn, LatestCombineFn
+from headrace.sdk.combiners.collecting import ToSetCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.combiners.moments import (
     CorrelationCombineFn,
@@ -216,6 +219,31 @@ def _truths(fn: CallableCombineFn, column: Any, groups: Groups) -> ColumnContent
     return found.reshape(-1, 1).tolist()
 
 
+def _sets(fn: ToSetCombineFn, column: Any, groups: Groups) -> ColumnContents:
+    """Return the set of the values of each group; None if lists are as fast, since most values differ."""
+    import numpy as np
+
+    most = DENSE * len(column) // max(groups.size, 1)
+    if not is_exact(column.type) or _has_more_values(column, most):
+        return None
+    codes = codes_of(column)
+    size = len(codes.values)
+    if size > most:
+        return None
+    _, found = distinct(groups.ids.astype(np.int64) * size + codes.ids)
+    own, numbers = np.divmod(found, max(size, 1))
+    values = list(map(codes.values.__getitem__, numbers.tolist()))
+    return list(map(set, parts(values, np.bincount(own, minlength=groups.size))))
+
+
+def _has_more_values(column: Any, most: int) -> bool:
+    """Return whether a small part of a column has more values than a number."""
+    import pyarrow.compute as pc
+
+    few = column.slice(0, min(len(column) // 8, 4 * most))
+    return bool(len(few) > most and pc.count_distinct(few).as_py() > most)
+
+
 def _tuples(fn: SingleInputTupleCombineFn, column: Any, groups: Groups) -> ColumnContents:
     found = [partial_contents(part, column, groups, adds=False) for part in fn.parts]
     return None if None in found else list(map(list, zip(*found, strict=True)))
@@ -238,6 +266,7 @@ PARTIALS: Final[dict[Any, Partial]] = {
     Largest: _top,
     Smallest: _top,
     CallableCombineFn: _truths,
+    ToSetCombineFn: _sets,
     SingleInputTupleCombineFn: _tuples,
 }
 """How contents are made of columns, by the class of the CombineFn."""
@@ -246,9 +275,9 @@ PARTIALS: Final[dict[Any, Partial]] = {
 def combined_as_lists(fn: CombineFn) -> list[str]:
     """Return the names of those CombineFns of a grouping that get the values of each group as a list.
 
-    >>> from headrace.sdk.combiners.collecting import ToSetCombineFn
-    >>> combined_as_lists(ToSetCombineFn()), combined_as_lists(SumCombineFn())
-    (['ToSetCombineFn'], [])
+    >>> from headrace.sdk.combiners.collecting import ToListCombineFn
+    >>> combined_as_lists(ToListCombineFn()), combined_as_lists(SumCombineFn())
+    (['ToListCombineFn'], [])
     """
     parts = fn.parts if type(fn) is TupleCombineFn else [fn]
     return [part.default_label() for part in parts if not _has_partial(part)]

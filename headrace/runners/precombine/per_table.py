@@ -17,12 +17,13 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
+from headrace.runners.contents.codes import Codes
 from headrace.runners.contents.groups import order_by, parts
 from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
 from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner, WindowEntries
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.runners.precombine.table_keys import Codes, rows_by_key, windows_of
+from headrace.runners.precombine.table_keys import rows_by_key, windows_of
 from headrace.sdk.elements.record_tables import PairRecords, TaggedValue
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow

@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.grouping.table_bundle import TableBundle
-from headrace.runners.contents import column_partials, ordered_columns, table_contents
+from headrace.runners.contents import codes, column_partials, ordered_columns, table_contents
 from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.precombine import (
     per_session,
@@ -23,6 +23,7 @@ from headrace.runners.precombine import (
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.by_time import EarliestCombineFn
+from headrace.sdk.combiners.collecting import ToSetCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
 from headrace.sdk.elements.record_tables import (
@@ -61,6 +62,11 @@ def all_in_place_of_any(fn: Any, column: Any, groups: Any) -> Any:
 def several_of_the_first_group(fn: Any, column: Any, groups: Any) -> Any:
     found = SEVERAL(fn, column, groups)
     return found and [list(found[0]) for _ in found]
+
+
+def sets_of_all_groups(fn: Any, column: Any, groups: Any) -> Any:
+    found = SETS(fn, column, groups)
+    return found and [set().union(*found) for _ in found]
 
 
 def squares_of_sums(fn: Any, column: Any, groups: Any) -> Any:
@@ -144,8 +150,9 @@ MEANS = column_partials.PARTIALS[MeanCombineFn]
 TRUTHS = column_partials.PARTIALS[CallableCombineFn]
 POWER_SUMS = column_partials.PARTIALS[VarianceCombineFn]
 SEVERAL = column_partials.PARTIALS[SingleInputTupleCombineFn]
+SETS = column_partials.PARTIALS[ToSetCombineFn]
 DECIMAL_SUMS = column_partials._decimal_sums
-CODES = table_keys.codes_of
+CODES = codes.codes_of
 NUMBERED = table_keys.numbered
 ADD = ElementPrecombiner.add
 STAMPED = StampedValue.of
@@ -172,6 +179,9 @@ IN_CONTENTS: Final[dict[str, Bug]] = {
     ),
     "each group has the tuple of the first one": lambda m: m.setitem(
         column_partials.PARTIALS, SingleInputTupleCombineFn, several_of_the_first_group
+    ),
+    "sets of the values of all groups": lambda m: m.setitem(
+        column_partials.PARTIALS, ToSetCombineFn, sets_of_all_groups
     ),
     "a variance of squared sums": lambda m: m.setitem(
         column_partials.PARTIALS, VarianceCombineFn, squares_of_sums

@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, strategies as st
 
+from headrace.runners.contents.codes import codes_of, distinct
 from headrace.runners.contents.groups import order_by
 from headrace.runners.precombine.per_table import by_number
-from headrace.runners.precombine.table_keys import codes_of, distinct, numbered
+from headrace.runners.precombine.table_keys import numbered
 
 NUMBERS = st.integers(0, 3) | st.sampled_from([65_535, 65_536, 131_072, 2**31, 2**32 - 1])
 """Numbers that differ in their low or in their high digits."""

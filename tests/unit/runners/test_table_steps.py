@@ -87,12 +87,12 @@ def test_the_plan_says_which_values_become_lists(path):
         | "Read" >> read(path)
         | hr.GroupBy("shop")
         .aggregate_field("price", sum, "total")
-        .aggregate_field("quantity", hr.combiners.ToSetCombineFn(), "quantities")
+        .aggregate_field("quantity", hr.combiners.ToListCombineFn(), "quantities")
         .aggregate_field("quantity", any, "any")
     )
     assert by_shop
     said = [line.strip() for line in hr.explain(p).splitlines() if "lists" in line]
-    assert said == ["makes lists of values for: ToSetCombineFn"]
+    assert said == ["makes lists of values for: ToListCombineFn"]
 
 
 def test_the_plan_says_why_steps_need_elements(path):
