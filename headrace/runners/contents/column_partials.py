@@ -2,7 +2,6 @@
 
 A partial form makes the content of each group, or returns None if it would not be the content of the
 elements: for values of another type, with None or NaN, or larger than numpy's. Then Python combines lists.
-Sketches of distinct values have no form: one was slower than their lists.
 
 =============================  =============================================================
 CombineFn                      columns without None
@@ -15,7 +14,7 @@ CombineFn                      columns without None
 ``ExtremeCombineFn``           integers, floats without NaN, text, dates, decimals
 ``TopCombineFn``               the same but floats, without a sort key
 ``any``, ``all``               booleans
-``ToSetCombineFn``             keys, also None, of which there are few
+``ToSetCombineFn``, sketches   of distinct values: keys, also None, of which there are few
 ``SingleInputTupleCombineFn``  the columns of all its CombineFns
 =============================  =============================================================
 """
@@ -29,6 +28,8 @@ from typing import Any, Final, TypeAlias
 from headrace.runners.contents.codes import DENSE, codes_of, distinct, is_exact
 from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.contents.ordered_columns import floats, integers, ordered, unscaled
+from headrace.sdk.combiners.approximate.distinct import ApproximateCountDistinctCombineFn
+from headrace.sdk.combiners.approximate.theta import ThetaSketchCombineFn
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.by_time import EarliestCombineFn, LatestCombineFn
 from headrace.sdk.combiners.collecting import ToSetCombineFn
@@ -219,8 +220,8 @@ def _truths(fn: CallableCombineFn, column: Any, groups: Groups) -> ColumnContent
     return found.reshape(-1, 1).tolist()
 
 
-def _sets(fn: ToSetCombineFn, column: Any, groups: Groups) -> ColumnContents:
-    """Return the set of the values of each group; None if lists are as fast, since most values differ."""
+def _of_distinct(fn: CombineFn, column: Any, groups: Groups) -> ColumnContents:
+    """Combine the distinct values of each group; None if lists are as fast, since most values differ."""
     import numpy as np
 
     most = DENSE * len(column) // max(groups.size, 1)
@@ -233,7 +234,8 @@ def _sets(fn: ToSetCombineFn, column: Any, groups: Groups) -> ColumnContents:
     _, found = distinct(groups.ids.astype(np.int64) * size + codes.ids)
     own, numbers = np.divmod(found, max(size, 1))
     values = list(map(codes.values.__getitem__, numbers.tolist()))
-    return list(map(set, parts(values, np.bincount(own, minlength=groups.size))))
+    of_each = parts(values, np.bincount(own, minlength=groups.size))
+    return [fn.add_inputs(fn.create_accumulator(), some) for some in of_each]
 
 
 def _has_more_values(column: Any, most: int) -> bool:
@@ -266,7 +268,9 @@ PARTIALS: Final[dict[Any, Partial]] = {
     Largest: _top,
     Smallest: _top,
     CallableCombineFn: _truths,
-    ToSetCombineFn: _sets,
+    ToSetCombineFn: _of_distinct,
+    ApproximateCountDistinctCombineFn: _of_distinct,
+    ThetaSketchCombineFn: _of_distinct,
     SingleInputTupleCombineFn: _tuples,
 }
 """How contents are made of columns, by the class of the CombineFn."""

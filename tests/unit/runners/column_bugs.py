@@ -65,8 +65,8 @@ def several_of_the_first_group(fn: Any, column: Any, groups: Any) -> Any:
 
 
 def sets_of_all_groups(fn: Any, column: Any, groups: Any) -> Any:
-    found = SETS(fn, column, groups)
-    return found and [set().union(*found) for _ in found]
+    found = DISTINCT(fn, column, groups)
+    return found and [fn.merge_accumulators(found)] * len(found)
 
 
 def squares_of_sums(fn: Any, column: Any, groups: Any) -> Any:
@@ -150,7 +150,7 @@ MEANS = column_partials.PARTIALS[MeanCombineFn]
 TRUTHS = column_partials.PARTIALS[CallableCombineFn]
 POWER_SUMS = column_partials.PARTIALS[VarianceCombineFn]
 SEVERAL = column_partials.PARTIALS[SingleInputTupleCombineFn]
-SETS = column_partials.PARTIALS[ToSetCombineFn]
+DISTINCT = column_partials.PARTIALS[ToSetCombineFn]
 DECIMAL_SUMS = column_partials._decimal_sums
 CODES = codes.codes_of
 NUMBERED = table_keys.numbered

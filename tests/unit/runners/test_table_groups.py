@@ -80,6 +80,8 @@ COMBINERS: dict[str, Any] = {
     "any": any,
     "all": all,
     "set": ToSetCombineFn(),
+    "number of distinct": hr.combiners.ApproximateCountDistinctCombineFn(error=0.2),
+    "sketch": hr.combiners.ThetaSketchCombineFn(error=0.2),
     "variance": hr.combiners.VarianceCombineFn(),
     "deviation": hr.combiners.StandardDeviationCombineFn(population=True),
     "largest": hr.combiners.TopCombineFn(2),
@@ -115,15 +117,16 @@ VALUES: dict[str, tuple[st.SearchStrategy, pa.DataType]] = {
 
 
 FOR_ALL = ("count", "list")
-ORDERED = (*FOR_ALL, "min", "max", "largest", "smallest", "longest", "range", "set")
+DISTINCT = ("set", "number of distinct", "sketch")
+ORDERED = (*FOR_ALL, "min", "max", "largest", "smallest", "longest", "range", *DISTINCT)
 NUMBERS = (*ORDERED, "sum", "mean", "variance", "deviation")
-BY_ORDER = frozenset(ORDERED) - {*FOR_ALL, "set"}
+BY_ORDER = frozenset(ORDERED) - {*FOR_ALL, *DISTINCT}
 """The combiners that take one of several values of which none is less: NaN and any other, or 0.0 and -0.0."""
 SUITED = {
     "booleans": (*ORDERED, "any", "all"),
     "dates": ORDERED,
     "text": ORDERED,
-    "with nulls": (*FOR_ALL, "set"),
+    "with nulls": (*FOR_ALL, *DISTINCT),
 }
 """The combiners of values of a kind, if they are not those of numbers."""
 
