@@ -66,14 +66,18 @@ class DictRecords:
             raise
 
 
+ROW: Final = ""
+"""In place of the name of a named tuple: a row."""
+
+
 @attrs.frozen
 class Fields:
     """Some fields of a record as a value.
 
     Attributes:
         names: the columns.
-        record: the name of the named tuple that holds them, and the names of its fields; None for a plain
-            tuple, or for the value of the only field.
+        record: the name of the named tuple that holds them, or ``ROW`` for a row, and the names of its
+            fields; None for a plain tuple, or for the value of the only field.
         single: whether the value is that of the only field.
     """
 
@@ -93,7 +97,10 @@ class Fields:
         rows = zip(*columns, strict=True) if columns else repeat((), count)
         if self.record is None:
             return list(rows)
-        make: Any = record_type(*self.record)
+        name, fields = self.record
+        if name == ROW:
+            return rows_of(fields, map(list, columns))
+        make: Any = record_type(name, fields)
         return list(map(make._make, rows))
 
     def of(self, table: Any) -> list[Any]:

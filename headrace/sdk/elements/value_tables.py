@@ -1,4 +1,4 @@
-"""Operations on tables of plain values: words of text, and pairs of a value and None."""
+"""Operations on tables of plain values or rows: words of text, and pairs of an element and None."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Final
 import attrs
 
 from headrace.grouping.table_bundle import ArrowBundle, TableBundle
-from headrace.sdk.elements.record_tables import Fields, PairRecords, ValueRecords
+from headrace.sdk.elements.record_tables import ROW, Fields, PairRecords, RowRecords, ValueRecords
+from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.table_form import CALLS_FUNCTION, Made
 
 WHITE_SPACE: Final = (
@@ -46,27 +47,34 @@ class Words:
 
 @attrs.frozen
 class PairsWithNone:
-    """Pairs of a value and None."""
+    """Pairs of a plain value or a row and None."""
 
     def made_of(self, kind: type | None) -> Made:
         """Return the kind of pairs, or why it takes elements."""
-        return PairRecords if kind is ValueRecords else CALLS_FUNCTION
+        return PairRecords if kind in (ValueRecords, Row) else CALLS_FUNCTION
 
     @staticmethod
-    def pairs(name: str) -> PairRecords[Fields]:
+    def pairs(key: Fields) -> PairRecords[Fields]:
         """Return the fields of the pairs; that of their values has no values.
 
         Args:
-            name: the field of the values that become keys.
+            key: the fields of the elements, which become keys.
         """
-        return PairRecords(Fields((name,), single=True), Fields((f"{name} paired",), single=True))
+        return PairRecords(key, Fields((f"{key.names[0]} paired",), single=True))
 
     def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
-        """Return the pairs as a table; None if the elements of the table are not plain values."""
+        """Return the pairs as a table; None if the elements of the table are neither values nor rows."""
         import pyarrow as pa
 
-        if not isinstance(bundle.records, ValueRecords):
+        names = tuple(bundle.table.column_names)
+        if isinstance(bundle.records, ValueRecords):
+            key = Fields((bundle.records.name,), single=True)
+        elif isinstance(bundle.records, RowRecords) and names:
+            key = Fields(names, (ROW, names))
+        else:
             return None
-        pairs = self.pairs(bundle.records.name)
+        pairs = self.pairs(key)
+        if pairs.value.names[0] in names:
+            return None
         nothing = pa.nulls(len(bundle))
         return bundle.with_table(bundle.table.append_column(pairs.value.names[0], nothing), pairs)

@@ -215,6 +215,10 @@ OF_TWO: dict[str, Any] = {
     "earliest value": lambda rows: (
         rows | hr.Map(attrgetter("word", "rest")) | hr.combiners.Earliest.PerKey()
     ),
+    "distinct rows": lambda rows: rows | hr.Select("word", "whole") | hr.Distinct(),
+    "number of equal rows": lambda rows: (
+        rows | hr.Select("whole", "word") | hr.combiners.Count.PerElement()
+    ),
     "latest row": lambda rows: (
         rows | hr.WithKeys(attrgetter("whole")) | hr.combiners.Latest.PerKey()
     ),

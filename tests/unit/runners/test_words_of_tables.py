@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.grouping.table_bundle import TableBundle
-from headrace.sdk.elements.record_tables import PairRecords, ValueRecords
+from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS, PairRecords, ValueRecords
 from headrace.sdk.elements.value_tables import WHITE_SPACE, PairsWithNone, Words
 from headrace.testing import capture
 
@@ -62,6 +62,19 @@ def test_pairs_of_a_value_and_none():
     assert made is not None
     assert isinstance(made.records, PairRecords)
     assert made.values == [("a", None), ("b", None)]
+
+
+def test_pairs_of_a_row_and_none():
+    table = pa.table({"shop": ["quay", None], "day": [1, 2]})
+    made = PairsWithNone().apply(TableBundle(table, AS_ROWS))
+    assert made is not None
+    assert made.values == [(hr.Row(shop="quay", day=1), None), (hr.Row(shop=None, day=2), None)]
+
+
+def test_pairs_need_rows_and_a_name_that_is_free():
+    taken = pa.table({"shop": ["quay"], "shop paired": [1]})
+    assert PairsWithNone().apply(TableBundle(taken, AS_ROWS)) is None
+    assert PairsWithNone().apply(TableBundle(pa.table({"shop": ["quay"]}), AS_DICTS)) is None
 
 
 @pytest.fixture

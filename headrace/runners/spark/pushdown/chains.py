@@ -126,7 +126,7 @@ def _after(node: ParDo, records: TableRecords | None) -> TableRecords | None:
     """Return how rows become elements after a step on columns."""
     form = table_form_of(node.fn)
     if isinstance(records, ValueRecords) and isinstance(form, PairsWithNone):
-        return PairsWithNone.pairs(records.name)
+        return PairsWithNone.pairs(Fields((records.name,), single=True))
     if form is None or isinstance(form, Words):
         return records
     return form.records if isinstance(form, TakenFields) else None

@@ -85,6 +85,13 @@ def totals(p: hr.Pipeline, read: Any, on_columns: bool) -> list[Any]:
             | hr.combiners.Earliest.PerKey(),
             f"Earliest {on_columns}",
         ),
+        capture(
+            paid
+            | f"Hours {on_columns}" >> hr.WindowInto(WINDOWS[1])
+            | f"Shops {on_columns}" >> hr.Select("shop")
+            | f"Once {on_columns}" >> hr.Distinct(),
+            f"Distinct {on_columns}",
+        ),
     ]
     if on_columns:
         rows = paid | hr.Select("shop", "paid") | hr.WithKeys(attrgetter("shop"))
