@@ -15,6 +15,11 @@ import attrs
 from headrace.grouping.bundle import Bundle, Element
 from headrace.grouping.pane_output import Arrival
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
+from headrace.runners.spark.shuffle.packed_integers import (
+    Integers,
+    packed_integers,
+    unpacked_integers,
+)
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import BoundedWindow
@@ -39,8 +44,8 @@ class ArrivalFacts(NamedTuple):
     counts: list[int]
     sizes: list[int]
     matched: list[tuple[int, ...]]
-    earliest: list[int]
-    latest: list[int]
+    earliest: Integers
+    latest: Integers
     times: list[Mapping[int, int]]
     lengths: list[int]
     elements: bytes
@@ -60,8 +65,8 @@ def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> ArrivalFact
         counts=[a.count for a in arrived],
         sizes=[a.size for a in arrived],
         matched=[tuple(sorted(map(indexes.__getitem__, a.matched_predicates))) for a in arrived],
-        earliest=[a.earliest for a in arrivals],
-        latest=[a.latest for a in arrivals],
+        earliest=packed_integers([a.earliest for a in arrivals]),
+        latest=packed_integers([a.latest for a in arrivals]),
         times=[a.times for a in arrivals],
         lengths=list(map(len, elements)),
         elements=dumps(pack(bundle)) if bundle.values else b"",
@@ -85,9 +90,8 @@ def arrivals_of(
     arrived = map(Arrived, facts.counts, facts.sizes, matched)
     rows = range(len(facts.lengths))
     elements = map(PackedElements(facts).of, rows) if facts.elements else repeat(())
-    return map(
-        Arrival, windows, contents, arrived, facts.earliest, facts.latest, elements, facts.times
-    )
+    earliest, latest = map(unpacked_integers, (facts.earliest, facts.latest))
+    return map(Arrival, windows, contents, arrived, earliest, latest, elements, facts.times)
 
 
 @attrs.define(eq=False)

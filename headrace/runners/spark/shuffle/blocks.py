@@ -25,10 +25,11 @@ from headrace.runners.spark.shuffle.arrival_facts import (
     facts_of_elements,
 )
 from headrace.runners.spark.shuffle.key_group import KeyGroups
+from headrace.runners.spark.shuffle.packed_integers import packed_intervals, unpacked_intervals
 from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.column import Column
-from headrace.windowing.window import BoundedWindow, packed, unpacked
+from headrace.windowing.window import BoundedWindow, IntervalWindow
 from headrace.windowing.window_fn import Windows
 
 
@@ -37,7 +38,7 @@ class Block(NamedTuple):
 
     Attributes:
         keys: the keys.
-        windows: the packed windows (:func:`packed_windows`).
+        windows: the packed windows (:func:`packed_windows`), or the window of all rows.
         contents: the contents.
         facts: what else the grouping needs to know of the arrivals; None if it needs only contents.
         count: number of elements; if a block is divided by key group, the first part has the count of all
@@ -63,14 +64,16 @@ def unpacked_blocks(blocks: Iterable[Block]) -> list[Block]:
     return [b._replace(keys=restored(b.keys), contents=restored(b.contents)) for b in blocks]
 
 
-def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> object:
-    """Return windows in a form that pickles fast; a single window applies to all rows."""
-    return windows if isinstance(windows, BoundedWindow) else packed(windows)
+def packed_windows(windows: list[Any]) -> object:
+    """Return windows in a form that pickles fast."""
+    return packed_intervals(windows) if set(map(type, windows)) == {IntervalWindow} else windows
 
 
-def unpacked_windows(windows: object, rows: int) -> Iterable[BoundedWindow]:
-    """Return the window of each row."""
-    return repeat(windows, rows) if isinstance(windows, BoundedWindow) else unpacked(windows)
+def unpacked_windows(windows: Any, rows: int) -> Iterable[BoundedWindow]:
+    """Return the window of each row; a single window applies to all rows."""
+    if isinstance(windows, BoundedWindow):
+        return repeat(windows, rows)
+    return windows if isinstance(windows, list) else unpacked_intervals(windows)
 
 
 def blocks_of_columns(

@@ -14,8 +14,14 @@ from headrace.runners.spark.shuffle.arrow_bytes import (
     integers_of_bytes,
     table_of_bytes,
 )
+from headrace.runners.spark.shuffle.packed_integers import (
+    packed_integers,
+    packed_intervals,
+    unpacked_integers,
+    unpacked_intervals,
+)
 from headrace.runners.spark.shuffle.records import by_field, restored
-from headrace.windowing.window import IntervalWindow, intervals
+from headrace.windowing.window import IntervalWindow
 
 
 class SentPanes(NamedTuple):
@@ -38,8 +44,9 @@ def pack(bundle: Bundle) -> tuple[object, ...]:
     if isinstance(bundle, PaneTable):
         bounds = bundle.bounds and tuple(map(bytes_of_integers, bundle.bounds))
         return SentPanes(bytes_of_table(bundle.table), bundle.records, bounds)
-    columns = bundle.timestamps, bundle.panes, bundle.diffs
-    return by_field(bundle.values), _packed(bundle.windows), *columns
+    times = bundle.timestamps
+    packed = packed_integers(times) if isinstance(times, list) else times
+    return by_field(bundle.values), _packed(bundle.windows), packed, bundle.panes, bundle.diffs
 
 
 def unpack(columns: tuple[Any, ...]) -> Bundle:
@@ -49,8 +56,9 @@ def unpack(columns: tuple[Any, ...]) -> Bundle:
         if columns.bounds is not None:
             bounds = WindowBounds(*map(integers_of_bytes, columns.bounds))
         return PaneTable(table_of_bytes(columns.stream), columns.records, bounds)
-    values, windows, timestamps, panes, diffs = columns
-    return Bundle(restored(values), timestamps, _unpacked(windows), panes, diffs)
+    values, windows, packed, panes, diffs = columns
+    times = packed if isinstance(packed, repeat) else unpacked_integers(packed)
+    return Bundle(restored(values), times, _unpacked(windows), panes, diffs)
 
 
 def _packed(windows: Any) -> object:
@@ -59,12 +67,12 @@ def _packed(windows: Any) -> object:
         return windows
     if set(map(len, windows)) != {1} or {type(w) for (w,) in windows} != {IntervalWindow}:
         return windows
-    return [w[0] for (w,) in windows], [w[1] for (w,) in windows]
+    return packed_intervals(window for (window,) in windows)
 
 
-def _unpacked(packed: object) -> Any:
+def _unpacked(packed: Any) -> Any:
     if not isinstance(packed, tuple):
         return packed
-    bounds = list(zip(*packed, strict=True))
-    windows = {pair: (next(intervals([pair])),) for pair in set(bounds)}
-    return [windows[pair] for pair in bounds]
+    windows = list(unpacked_intervals(packed))
+    alike = {window: (window,) for window in windows}
+    return [alike[window] for window in windows]

@@ -1,0 +1,60 @@
+"""Integers and intervals are the same after they were packed."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from headrace.runners.spark.shuffle import packed_integers
+from headrace.runners.spark.shuffle.packed_integers import (
+    FEW,
+    PackedIntegers,
+    PackedIntervals,
+    unpacked_integers,
+    unpacked_intervals,
+)
+from headrace.runners.spark.shuffle.wire import dumps
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
+from headrace.windowing.window import interval
+
+MINUTES = st.integers(0, 10**5).map(lambda minute: minute * 60_000_000 + 7)
+TIMES = st.one_of(
+    st.lists(MINUTES, min_size=FEW, max_size=FEW + 8),
+    st.lists(st.integers(-3, 3) | st.sampled_from([MIN_MICROS, MAX_MICROS, 10**9])),
+    st.lists(st.sampled_from([5, 2**63, -(2**63) - 1])),
+)
+
+
+@pytest.fixture(autouse=True, params=[1, FEW])
+def few(request, monkeypatch):
+    """The number of integers from which they are packed."""
+    monkeypatch.setattr(packed_integers, "FEW", request.param)
+
+
+@given(TIMES)
+def test_integers_are_the_same(numbers):
+    found = unpacked_integers(packed_integers.packed_integers(numbers))
+    assert found == numbers
+    assert set(map(type, found)) <= {int}
+
+
+@given(TIMES, st.integers(0, 2**62))
+def test_intervals_are_the_same(starts, length):
+    windows = [interval(start, max(start, min(start + length, MAX_MICROS))) for start in starts]
+    found = list(unpacked_intervals(packed_integers.packed_intervals(windows)))
+    assert found == windows
+    assert set(map(type, found)) == set(map(type, windows))
+
+
+def test_minutes_of_a_day_take_two_bytes():
+    times = [1_358_985_600_000_000 + minute * 60_000_000 for minute in range(1440)]
+    packed = packed_integers.packed_integers(times)
+    assert isinstance(packed, PackedIntegers)
+    assert (packed.step, len(packed.distances)) == (60_000_000, 2 * 1440)
+    windows = packed_integers.packed_intervals(interval(t, t + 5) for t in times)
+    assert isinstance(windows, PackedIntervals)
+    assert len(windows.lengths.distances) == 1440
+    assert len(dumps(windows)) < 4.2 * 1440
+
+
+def test_a_sample_alone_does_not_say_what_all_have_in_common():
+    times = [0, 60] * FEW + [61]
+    assert unpacked_integers(packed_integers.packed_integers(times)) == times
