@@ -66,7 +66,7 @@ class DictRecords:
             raise
 
 
-ROW: Final = ""
+UNNAMED_ROW: Final = ""
 """In place of the name of a named tuple: a row."""
 
 
@@ -76,7 +76,7 @@ class Fields:
 
     Attributes:
         names: the columns.
-        record: the name of the named tuple that holds them, or ``ROW`` for a row, and the names of its
+        record: the name of the named tuple that holds them, or ``UNNAMED_ROW`` for a row, and the names of its
             fields; None for a plain tuple, or for the value of the only field.
         single: whether the value is that of the only field.
     """
@@ -98,7 +98,7 @@ class Fields:
         if self.record is None:
             return list(rows)
         name, fields = self.record
-        if name == ROW:
+        if name == UNNAMED_ROW:
             return rows_of(fields, map(list, columns))
         make: Any = record_type(name, fields)
         return list(map(make._make, rows))

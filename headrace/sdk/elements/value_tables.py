@@ -7,7 +7,13 @@ from typing import Final
 import attrs
 
 from headrace.grouping.table_bundle import ArrowBundle, TableBundle
-from headrace.sdk.elements.record_tables import ROW, Fields, PairRecords, RowRecords, ValueRecords
+from headrace.sdk.elements.record_tables import (
+    UNNAMED_ROW,
+    Fields,
+    PairRecords,
+    RowRecords,
+    ValueRecords,
+)
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.table_form import CALLS_FUNCTION, Made
 
@@ -70,7 +76,7 @@ class PairsWithNone:
         if isinstance(bundle.records, ValueRecords):
             key = Fields((bundle.records.name,), single=True)
         elif isinstance(bundle.records, RowRecords) and names:
-            key = Fields(names, (ROW, names))
+            key = Fields(names, (UNNAMED_ROW, names))
         else:
             return None
         pairs = self.pairs(key)

@@ -13,7 +13,7 @@ import numpy as np
 
 from headrace.windowing.window import IntervalWindow, intervals
 
-FEW: Final = 64
+FEWEST_PACKED: Final = 64
 """Fewer integers stay a list, which is faster."""
 
 _SAMPLE: Final = 16
@@ -91,7 +91,7 @@ def unpacked_intervals(packed: Intervals) -> Iterator[IntervalWindow]:
 def _array(numbers: list[int]) -> Any:
     """Return integers as numpy's; None if they are few, or too large."""
     try:
-        return np.array(numbers, np.int64) if len(numbers) >= FEW else None
+        return np.array(numbers, np.int64) if len(numbers) >= FEWEST_PACKED else None
     except OverflowError:
         return None
 

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from headrace.runners.spark.shuffle import packed_integers
 from headrace.runners.spark.shuffle.packed_integers import (
-    FEW,
+    FEWEST_PACKED,
     PackedIntegers,
     PackedIntervals,
     unpacked_integers,
@@ -17,16 +17,16 @@ from headrace.windowing.window import interval
 
 MINUTES = st.integers(0, 10**5).map(lambda minute: minute * 60_000_000 + 7)
 TIMES = st.one_of(
-    st.lists(MINUTES, min_size=FEW, max_size=FEW + 8),
+    st.lists(MINUTES, min_size=FEWEST_PACKED, max_size=FEWEST_PACKED + 8),
     st.lists(st.integers(-3, 3) | st.sampled_from([MIN_MICROS, MAX_MICROS, 10**9])),
     st.lists(st.sampled_from([5, 2**63, -(2**63) - 1])),
 )
 
 
-@pytest.fixture(autouse=True, params=[1, FEW])
+@pytest.fixture(autouse=True, params=[1, FEWEST_PACKED])
 def few(request, monkeypatch):
     """The number of integers from which they are packed."""
-    monkeypatch.setattr(packed_integers, "FEW", request.param)
+    monkeypatch.setattr(packed_integers, "FEWEST_PACKED", request.param)
 
 
 @given(TIMES)
@@ -56,5 +56,5 @@ def test_minutes_of_a_day_take_two_bytes():
 
 
 def test_a_sample_alone_does_not_say_what_all_have_in_common():
-    times = [0, 60] * FEW + [61]
+    times = [0, 60] * FEWEST_PACKED + [61]
     assert unpacked_integers(packed_integers.packed_integers(times)) == times
