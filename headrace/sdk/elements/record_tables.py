@@ -76,8 +76,8 @@ class Fields:
 
     Attributes:
         names: the columns.
-        record: the name of the named tuple that holds them, or ``UNNAMED_ROW`` for a row, and the names of its
-            fields; None for a plain tuple, or for the value of the only field.
+        record: the name of the named tuple that holds them, or ``UNNAMED_ROW`` for a row, and the names of
+            its fields; None for a plain tuple, or for the value of the only field.
         single: whether the value is that of the only field.
     """
 
