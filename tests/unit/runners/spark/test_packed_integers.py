@@ -1,7 +1,7 @@
 """Integers and intervals are the same after they were packed."""
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from headrace.runners.spark.shuffle import packed_integers
 from headrace.runners.spark.shuffle.packed_integers import (
@@ -29,6 +29,7 @@ def few(request, monkeypatch):
     monkeypatch.setattr(packed_integers, "FEWEST_PACKED", request.param)
 
 
+@example([MIN_MICROS, MAX_MICROS])
 @given(TIMES)
 def test_integers_are_the_same(numbers):
     found = unpacked_integers(packed_integers.packed_integers(numbers))
