@@ -28,7 +28,6 @@ NOT_DRAWN: Final = {
     "keys without their last field",
     "any is all",
     "the last of each group are missing",
-    "sets of the values of all groups",
     "a variance of squared sums",
     "squares that overflow",
     "decimals without a point",
@@ -40,8 +39,8 @@ NOT_DRAWN: Final = {
     "a variance in place of a covariance",
 }
 """Bugs in what runs do not have: their keys are one field, their values are integers, and they combine with a
-sum, a count, a mean, a maximum, or a sum and a maximum at once, or with the earliest or latest value, or list
-values, but no rows; they do not combine pairs of fields.
+sum, a count, a mean, a maximum, a sum and a maximum at once, the earliest or latest value, or the number of
+distinct values, or list values, but no rows; they do not combine pairs of fields.
 tests/unit/runners/test_table_groups.py finds these bugs."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from headrace.runners.contents.codes import Codes, by_identity, codes_of, distinct
 from headrace.runners.contents.groups import Groups
-from headrace.sdk.elements.record_tables import Fields
+from headrace.sdk.elements.record_tables import TableKey
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.column import Column, materialise
 from headrace.windowing.sessions import Sessions
@@ -104,12 +104,12 @@ class RowsByKey(NamedTuple):
     keys: list[Any]
 
 
-def rows_by_key(table: Any, key: Fields, numbers: Any) -> RowsByKey:
+def rows_by_key(table: Any, key: TableKey, numbers: Any) -> RowsByKey:
     """Return the groups of rows with the same key and number.
 
     Args:
         table: the rows.
-        key: the fields of the key.
+        key: what the key is made of.
         numbers: the number of each row, as a numpy array.
     """
     columns = [codes_of(table.column(name)) for name in key.names]

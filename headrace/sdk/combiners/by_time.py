@@ -93,20 +93,17 @@ class EarliestCombineFn(ByTimeCombineFn):
 
 
 class _ByTime(PTransform[PCollection[Any], PCollection[Any]]):
-    fn: ClassVar[type[ByTimeCombineFn]]
-
-    def default_label(self) -> str:
-        return type(self).__qualname__
-
-    @property
-    def _combine_label(self) -> str:
-        return self.default_label().partition(".")[0]
+    _name: ClassVar[str]
+    _fn: ClassVar[type[ByTimeCombineFn]]
 
 
 class _Globally(_ByTime):
     def __init__(self, has_defaults: bool = True) -> None:
         super().__init__()
         self._has_defaults = has_defaults
+
+    def default_label(self) -> str:
+        return f"{self._name}.Globally"
 
     def with_defaults(self, has_defaults: bool = True) -> Self:
         """Set whether an empty collection gives a value."""
@@ -118,14 +115,22 @@ class _Globally(_ByTime):
 
     def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
         require_collection(pcoll)
-        combine = CombineGlobally(self.fn()).with_defaults(self._has_defaults)
-        return pcoll | "AddTimestamps" >> Map(_stamp) | self._combine_label >> combine
+        combine = CombineGlobally(self._fn()).with_defaults(self._has_defaults)
+        return pcoll | "AddTimestamps" >> Map(_stamp) | self._name >> combine
 
 
 class _PerKey(_ByTime):
+    def default_label(self) -> str:
+        return f"{self._name}.PerKey"
+
     def expand(self, pcoll: PCollection[tuple[KeyT, ValueT]]) -> PCollection[tuple[KeyT, ValueT]]:
         stamped = pcoll | "AddTimestamps" >> Map(_StampValue())
-        return stamped | self._combine_label >> CombinePerKey(self.fn())
+        return stamped | self._name >> CombinePerKey(self._fn())
+
+
+class _Latest(_ByTime):
+    _name = "Latest"
+    _fn = LatestCombineFn
 
 
 class Latest:
@@ -137,19 +142,20 @@ class Latest:
     ('b', 5)
     """
 
-    class Globally(_Globally):
+    class Globally(_Latest, _Globally):
         """The latest element; None for an empty collection.
 
         Args:
             has_defaults: whether an empty collection gives None, in the global window.
         """
 
-        fn = LatestCombineFn
-
-    class PerKey(_PerKey):
+    class PerKey(_Latest, _PerKey):
         """The latest value of each key."""
 
-        fn = LatestCombineFn
+
+class _Earliest(_ByTime):
+    _name = "Earliest"
+    _fn = EarliestCombineFn
 
 
 class Earliest:
@@ -161,19 +167,15 @@ class Earliest:
     ('a', 3)
     """
 
-    class Globally(_Globally):
+    class Globally(_Earliest, _Globally):
         """The earliest element; None for an empty collection.
 
         Args:
             has_defaults: whether an empty collection gives None, in the global window.
         """
 
-        fn = EarliestCombineFn
-
-    class PerKey(_PerKey):
+    class PerKey(_Earliest, _PerKey):
         """The earliest value of each key."""
-
-        fn = EarliestCombineFn
 
 
 def _stamp(element: object, timestamp: object = DoFn.TimestampParam) -> TimedPair:

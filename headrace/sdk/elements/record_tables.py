@@ -66,18 +66,14 @@ class DictRecords:
             raise
 
 
-UNNAMED_ROW: Final = ""
-"""In place of the name of a named tuple: a row."""
-
-
 @attrs.frozen
 class Fields:
     """Some fields of a record as a value.
 
     Attributes:
         names: the columns.
-        record: the name of the named tuple that holds them, or ``UNNAMED_ROW`` for a row, and the names of
-            its fields; None for a plain tuple, or for the value of the only field.
+        record: the name of the named tuple that holds them, and the names of its fields; None for a plain
+            tuple, or for the value of the only field.
         single: whether the value is that of the only field.
     """
 
@@ -97,16 +93,32 @@ class Fields:
         rows = zip(*columns, strict=True) if columns else repeat((), count)
         if self.record is None:
             return list(rows)
-        name, fields = self.record
-        if name == UNNAMED_ROW:
-            return rows_of(fields, map(list, columns))
-        make: Any = record_type(name, fields)
+        make: Any = record_type(*self.record)
         return list(map(make._make, rows))
 
     def of(self, table: Any) -> list[Any]:
         """Return the value of each row of a table."""
         columns = [_values(name, table[name]) for name in self.names]
         return self.values(columns, table.num_rows)
+
+
+@attrs.frozen
+class RowKey:
+    """A whole row as a key.
+
+    Attributes:
+        names: its columns.
+    """
+
+    names: tuple[str, ...]
+
+    def values(self, columns: Sequence[Sequence[Any]], count: int) -> list[Any]:
+        """Return rows, given their columns, and how many there are."""
+        return rows_of(self.names, map(list, columns))
+
+    def of(self, table: Any) -> list[Any]:
+        """Return the key of each row of a table."""
+        return RowRecords().elements(table.select(self.names))
 
 
 @attrs.frozen
@@ -196,6 +208,9 @@ class StampedValue:
 TableValue: TypeAlias = Fields | WholeRecord | TaggedValue | TupleOfFields | StampedValue
 """What a value is made of, in a table of pairs."""
 
+TableKey: TypeAlias = Fields | RowKey
+"""What a key is made of."""
+
 TableValueT = TypeVar("TableValueT", bound=TableValue)
 
 
@@ -204,11 +219,11 @@ class PairRecords(Generic[TableValueT]):
     """Each row of the table is a pair of a key and a value.
 
     Attributes:
-        key: the fields of the key.
+        key: what the key is made of.
         value: what the value is made of.
     """
 
-    key: Fields
+    key: TableKey
     value: TableValueT
 
     def elements(self, table: Any) -> list[Any]:

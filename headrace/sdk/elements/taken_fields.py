@@ -179,9 +179,9 @@ class FlatPairs:
     def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
         """Return the named tuples as a table; None if the elements of the table are not such pairs."""
         pairs = bundle.records
-        if not isinstance(pairs, PairRecords) or not isinstance(pairs.value, Fields):
+        if not isinstance(pairs, PairRecords):
             return None
-        if pairs.key.single or pairs.value.single:
+        if any(not isinstance(p, Fields) or p.single for p in (pairs.key, pairs.value)):
             return None
         table = bundle.table.select([*pairs.key.names, *pairs.value.names])
         return bundle.with_table(table.rename_columns(self.fields), NamedRecords(self.name))

@@ -8,10 +8,11 @@ import attrs
 
 from headrace.grouping.table_bundle import ArrowBundle, TableBundle
 from headrace.sdk.elements.record_tables import (
-    UNNAMED_ROW,
     Fields,
     PairRecords,
+    RowKey,
     RowRecords,
+    TableKey,
     ValueRecords,
 )
 from headrace.sdk.elements.row import Row
@@ -60,11 +61,11 @@ class PairsWithNone:
         return PairRecords if kind in (ValueRecords, Row) else CALLS_FUNCTION
 
     @staticmethod
-    def pairs(key: Fields) -> PairRecords[Fields]:
+    def pairs(key: TableKey) -> PairRecords[Fields]:
         """Return the fields of the pairs; that of their values has no values.
 
         Args:
-            key: the fields of the elements, which become keys.
+            key: what the elements, which become keys, are made of.
         """
         return PairRecords(key, Fields((f"{key.names[0]} paired",), single=True))
 
@@ -74,9 +75,9 @@ class PairsWithNone:
 
         names = tuple(bundle.table.column_names)
         if isinstance(bundle.records, ValueRecords):
-            key = Fields((bundle.records.name,), single=True)
+            key: TableKey = Fields((bundle.records.name,), single=True)
         elif isinstance(bundle.records, RowRecords) and names:
-            key = Fields(names, (UNNAMED_ROW, names))
+            key = RowKey(names)
         else:
             return None
         pairs = self.pairs(key)

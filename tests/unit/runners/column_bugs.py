@@ -21,6 +21,7 @@ from headrace.runners.precombine import (
     table_keys,
 )
 from headrace.runners.precombine.per_element import ElementPrecombiner
+from headrace.sdk.combiners.approximate.distinct import ApproximateCountDistinctCombineFn
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.by_time import EarliestCombineFn
 from headrace.sdk.combiners.collecting import ToSetCombineFn
@@ -64,9 +65,13 @@ def several_of_the_first_group(fn: Any, column: Any, groups: Any) -> Any:
     return found and [list(found[0]) for _ in found]
 
 
-def sets_of_all_groups(fn: Any, column: Any, groups: Any) -> Any:
-    found = DISTINCT(fn, column, groups)
-    return found and [fn.merge_accumulators(found)] * len(found)
+def distinct_values_of_all_groups(m: pytest.MonkeyPatch) -> None:
+    def of_all(fn: Any, column: Any, groups: Any) -> Any:
+        found = DISTINCT(fn, column, groups)
+        return found and [fn.merge_accumulators(found)] * len(found)
+
+    for kind in (ToSetCombineFn, ApproximateCountDistinctCombineFn):
+        m.setitem(column_partials.PARTIALS, kind, of_all)
 
 
 def squares_of_sums(fn: Any, column: Any, groups: Any) -> Any:
@@ -180,9 +185,7 @@ IN_CONTENTS: Final[dict[str, Bug]] = {
     "each group has the tuple of the first one": lambda m: m.setitem(
         column_partials.PARTIALS, SingleInputTupleCombineFn, several_of_the_first_group
     ),
-    "sets of the values of all groups": lambda m: m.setitem(
-        column_partials.PARTIALS, ToSetCombineFn, sets_of_all_groups
-    ),
+    "the distinct values of all groups": distinct_values_of_all_groups,
     "a variance of squared sums": lambda m: m.setitem(
         column_partials.PARTIALS, VarianceCombineFn, squares_of_sums
     ),

@@ -25,11 +25,11 @@ from headrace.runners.spark.shuffle.arrival_facts import (
     facts_of_elements,
 )
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.packed_integers import packed_intervals, unpacked_intervals
+from headrace.runners.spark.shuffle.packed_integers import packed_bounds, unpacked_bounds
 from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.column import Column
-from headrace.windowing.window import BoundedWindow, IntervalWindow
+from headrace.windowing.window import BoundedWindow, packed, unpacked
 from headrace.windowing.window_fn import Windows
 
 
@@ -66,14 +66,15 @@ def unpacked_blocks(blocks: Iterable[Block]) -> list[Block]:
 
 def packed_windows(windows: list[Any]) -> object:
     """Return windows in a form that pickles fast."""
-    return packed_intervals(windows) if set(map(type, windows)) == {IntervalWindow} else windows
+    bounds = packed(windows)
+    return packed_bounds(*bounds) if isinstance(bounds, tuple) else bounds
 
 
 def unpacked_windows(windows: Any, rows: int) -> Iterable[BoundedWindow]:
     """Return the window of each row; a single window applies to all rows."""
     if isinstance(windows, BoundedWindow):
         return repeat(windows, rows)
-    return windows if isinstance(windows, list) else unpacked_intervals(windows)
+    return unpacked(windows if isinstance(windows, list) else unpacked_bounds(windows))
 
 
 def blocks_of_columns(

@@ -15,13 +15,13 @@ from headrace.runners.spark.shuffle.arrow_bytes import (
     table_of_bytes,
 )
 from headrace.runners.spark.shuffle.packed_integers import (
+    packed_bounds,
     packed_integers,
-    packed_intervals,
+    unpacked_bounds,
     unpacked_integers,
-    unpacked_intervals,
 )
 from headrace.runners.spark.shuffle.records import by_field, restored
-from headrace.windowing.window import IntervalWindow
+from headrace.windowing.window import IntervalWindow, intervals
 
 
 class SentPanes(NamedTuple):
@@ -67,12 +67,12 @@ def _packed(windows: Any) -> object:
         return windows
     if set(map(len, windows)) != {1} or {type(w) for (w,) in windows} != {IntervalWindow}:
         return windows
-    return packed_intervals(window for (window,) in windows)
+    return packed_bounds([w[0] for (w,) in windows], [w[1] for (w,) in windows])
 
 
 def _unpacked(packed: Any) -> Any:
     if not isinstance(packed, tuple):
         return packed
-    windows = list(unpacked_intervals(packed))
-    alike = {window: (window,) for window in windows}
-    return [alike[window] for window in windows]
+    bounds = list(zip(*unpacked_bounds(packed), strict=True))
+    windows = {pair: (next(intervals([pair])),) for pair in set(bounds)}
+    return [windows[pair] for pair in bounds]

@@ -6,12 +6,9 @@ what they have in common, are small numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-
-from headrace.windowing.window import IntervalWindow, intervals
 
 FEWEST_PACKED: Final = 64
 """Fewer integers stay a list, which is faster."""
@@ -36,15 +33,20 @@ class PackedIntegers(NamedTuple):
     distances: bytes
 
 
-class PackedIntervals(NamedTuple):
-    """Many intervals."""
+class PackedBounds(NamedTuple):
+    """The bounds of many windows.
+
+    Attributes:
+        starts: their starts.
+        lengths: their ends less their starts, most of which are equal.
+    """
 
     starts: PackedIntegers
     lengths: PackedIntegers
 
 
 Integers: TypeAlias = PackedIntegers | list[int]
-Intervals: TypeAlias = PackedIntervals | tuple[list[int], list[int]]
+Bounds: TypeAlias = PackedBounds | tuple[list[int], list[int]]
 
 
 def packed_integers(numbers: list[int]) -> Integers:
@@ -65,27 +67,24 @@ def unpacked_integers(packed: Integers) -> list[int]:
     return numbers
 
 
-def packed_intervals(windows: Iterable[IntervalWindow]) -> Intervals:
-    """Return intervals by their starts, and their ends or lengths.
+def packed_bounds(starts: list[int], ends: list[int]) -> Bounds:
+    """Return the bounds of windows in fewer bytes, if they have at most 64 bits.
 
-    >>> from headrace.windowing.window import interval
-    >>> packed_intervals([interval(0, 60), interval(30, 90)])
+    >>> packed_bounds([0, 30], [60, 90])
     ([0, 30], [60, 90])
     """
-    windows = list(windows)
-    starts, ends = [window[0] for window in windows], [window[1] for window in windows]
     first, after = _array(starts), _array(ends)
     if first is None or after is None:
         return starts, ends
-    return PackedIntervals(_packed(first), _packed(after - first))
+    return PackedBounds(_packed(first), _packed(after - first))
 
 
-def unpacked_intervals(packed: Intervals) -> Iterator[IntervalWindow]:
-    """Return the intervals that :func:`packed_intervals` was given."""
-    if isinstance(packed, PackedIntervals):
-        starts, lengths = map(_unpacked, packed)
-        packed = starts.tolist(), (starts + lengths).tolist()
-    return intervals(zip(*packed, strict=True))
+def unpacked_bounds(packed: Bounds) -> tuple[list[int], list[int]]:
+    """Return the starts and ends that :func:`packed_bounds` was given."""
+    if not isinstance(packed, PackedBounds):
+        return packed
+    starts, lengths = map(_unpacked, packed)
+    return starts.tolist(), (starts + lengths).tolist()
 
 
 def _array(numbers: list[int]) -> Any:

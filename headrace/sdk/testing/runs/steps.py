@@ -60,9 +60,10 @@ KNOWN_KINDS: Final[tuple[Kind, ...]] = (
     "several",
     "earliest",
     "latest",
+    *_SKETCHES,
 )
-"""Results that are combined as columns; all but the sum are drawn only for elements that are columns. Several
-are a sum and a maximum."""
+"""Results that are combined as columns; all but the sum and the sketch are drawn only for elements that are
+columns. Several are a sum and a maximum."""
 
 STAMPED_KINDS: Final[Mapping[Kind, str]] = {
     "last": "Evict",

@@ -1,15 +1,19 @@
-"""Integers and intervals are the same after they were packed."""
+"""Integers and the bounds of windows are the same after they were packed."""
+
+import pickle
+from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
 
 from headrace.runners.spark.shuffle import packed_integers
+from headrace.runners.spark.shuffle.blocks import packed_windows, unpacked_windows
 from headrace.runners.spark.shuffle.packed_integers import (
     FEWEST_PACKED,
+    PackedBounds,
     PackedIntegers,
-    PackedIntervals,
+    unpacked_bounds,
     unpacked_integers,
-    unpacked_intervals,
 )
 from headrace.runners.spark.shuffle.wire import dumps
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
@@ -38,9 +42,18 @@ def test_integers_are_the_same(numbers):
 
 
 @given(TIMES, st.integers(0, 2**62))
-def test_intervals_are_the_same(starts, length):
-    windows = [interval(start, max(start, min(start + length, MAX_MICROS))) for start in starts]
-    found = list(unpacked_intervals(packed_integers.packed_intervals(windows)))
+def test_bounds_are_the_same(starts, length):
+    ends = [max(start, min(start + length, MAX_MICROS)) for start in starts]
+    found = unpacked_bounds(packed_integers.packed_bounds(starts, ends))
+    assert found == (starts, ends)
+    assert {type(each) for bounds in found for each in bounds} <= {int}
+
+
+@given(TIMES.filter(lambda times: max(map(abs, times), default=0) < 2**63))
+def test_windows_are_the_same_in_a_block(starts):
+    windows: Any = [interval(start, start + 7) for start in starts]
+    sent = pickle.loads(dumps(packed_windows(windows)))
+    found = list(unpacked_windows(sent, len(windows)))
     assert found == windows
     assert set(map(type, found)) == set(map(type, windows))
 
@@ -50,10 +63,10 @@ def test_minutes_of_a_day_take_two_bytes():
     packed = packed_integers.packed_integers(times)
     assert isinstance(packed, PackedIntegers)
     assert (packed.step, len(packed.distances)) == (60_000_000, 2 * 1440)
-    windows = packed_integers.packed_intervals(interval(t, t + 5) for t in times)
-    assert isinstance(windows, PackedIntervals)
-    assert len(windows.lengths.distances) == 1440
-    assert len(dumps(windows)) < 4.2 * 1440
+    bounds = packed_integers.packed_bounds(times, [time + 5 for time in times])
+    assert isinstance(bounds, PackedBounds)
+    assert len(bounds.lengths.distances) == 1440
+    assert len(dumps(bounds)) < 4.2 * 1440
 
 
 def test_a_sample_alone_does_not_say_what_all_have_in_common():

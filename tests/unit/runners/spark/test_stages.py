@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.coders import Coder, registry
 from headrace.grouping.bundle import Bundle
+from headrace.runners.spark.shuffle import packed_integers
 from headrace.runners.spark.state import chunks
 from headrace.sdk.groups.combine_fn import CallableCombineFn
 from headrace.sdk.testing.runs.run import Run, build, inherited, unchecked_pipeline
@@ -33,6 +34,13 @@ from tests.unit.sdk.serialization.registry import clean_registry
 
 from .stage_runner import StageRunner, unordered
 from .stages import Stream, run_batch
+
+
+@pytest.fixture(autouse=True)
+def few_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times and windows are packed, though runs have few of them."""
+    monkeypatch.setattr(packed_integers, "FEWEST_PACKED", 2)
+
 
 WINDOWS = st.sampled_from([None, aligned(), merging()])
 
