@@ -128,7 +128,7 @@ class _PerKey(_ByTime):
         return stamped | self._name >> CombinePerKey(self._fn())
 
 
-class _Latest(_ByTime):
+class _OfLatest(_ByTime):
     _name = "Latest"
     _fn = LatestCombineFn
 
@@ -142,18 +142,18 @@ class Latest:
     ('b', 5)
     """
 
-    class Globally(_Latest, _Globally):
+    class Globally(_OfLatest, _Globally):
         """The latest element; None for an empty collection.
 
         Args:
             has_defaults: whether an empty collection gives None, in the global window.
         """
 
-    class PerKey(_Latest, _PerKey):
+    class PerKey(_OfLatest, _PerKey):
         """The latest value of each key."""
 
 
-class _Earliest(_ByTime):
+class _OfEarliest(_ByTime):
     _name = "Earliest"
     _fn = EarliestCombineFn
 
@@ -167,14 +167,14 @@ class Earliest:
     ('a', 3)
     """
 
-    class Globally(_Earliest, _Globally):
+    class Globally(_OfEarliest, _Globally):
         """The earliest element; None for an empty collection.
 
         Args:
             has_defaults: whether an empty collection gives None, in the global window.
         """
 
-    class PerKey(_Earliest, _PerKey):
+    class PerKey(_OfEarliest, _PerKey):
         """The earliest value of each key."""
 
 

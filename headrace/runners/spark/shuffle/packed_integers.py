@@ -46,7 +46,7 @@ class PackedBounds(NamedTuple):
 
 
 Integers: TypeAlias = PackedIntegers | list[int]
-Bounds: TypeAlias = PackedBounds | tuple[list[int], list[int]]
+StartsAndEnds: TypeAlias = PackedBounds | tuple[list[int], list[int]]
 
 
 def packed_integers(numbers: list[int]) -> Integers:
@@ -67,7 +67,7 @@ def unpacked_integers(packed: Integers) -> list[int]:
     return numbers
 
 
-def packed_bounds(starts: list[int], ends: list[int]) -> Bounds:
+def packed_bounds(starts: list[int], ends: list[int]) -> StartsAndEnds:
     """Return the bounds of windows in fewer bytes, if they have at most 64 bits.
 
     >>> packed_bounds([0, 30], [60, 90])
@@ -79,7 +79,7 @@ def packed_bounds(starts: list[int], ends: list[int]) -> Bounds:
     return PackedBounds(_packed(first), _packed(after - first))
 
 
-def unpacked_bounds(packed: Bounds) -> tuple[list[int], list[int]]:
+def unpacked_bounds(packed: StartsAndEnds) -> tuple[list[int], list[int]]:
     """Return the starts and ends that :func:`packed_bounds` was given."""
     if not isinstance(packed, PackedBounds):
         return packed
